@@ -1,0 +1,232 @@
+"""Types of the Rust extension. Documentation lives in the docstrings of the extension itself."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypeAlias, final, overload
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self
+
+from ._ragged import Ragged
+
+Text: TypeAlias = str | bytes | bytearray | memoryview
+Errors: TypeAlias = Literal["strict", "replace"]
+SpecialSet: TypeAlias = Literal["all"] | Collection[str]
+Ids: TypeAlias = Iterable[int] | npt.NDArray[np.integer[Any]]
+Dtype: TypeAlias = Literal["uint16", "uint32"] | type[np.uint16] | type[np.uint32]
+
+__version__: str
+
+class NativeTokenizer:
+    def __new__(cls, native: NativeTokenizer, /) -> Self: ...
+
+    # Text in, ids out.
+    def encode(
+        self,
+        text: Text,
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        add_special_tokens: bool = ...,
+        errors: Errors = ...,
+    ) -> list[int]: ...
+    def encode_ordinary(self, text: Text, *, errors: Errors = ...) -> list[int]: ...
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        add_special_tokens: bool = ...,
+        errors: Errors = ...,
+        threads: int | None = ...,
+    ) -> list[list[int]]: ...
+    def encode_array(
+        self,
+        text: Text,
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        add_special_tokens: bool = ...,
+        errors: Errors = ...,
+        dtype: Dtype | None = ...,
+        out: npt.NDArray[np.uint16] | npt.NDArray[np.uint32] | None = ...,
+    ) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]: ...
+    def encode_batch_array(
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        add_special_tokens: bool = ...,
+        errors: Errors = ...,
+        threads: int | None = ...,
+        dtype: Dtype | None = ...,
+    ) -> Ragged: ...
+    def encode_with_offsets(
+        self,
+        text: Text,
+        *,
+        unit: Literal["char", "byte"] = ...,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        add_special_tokens: bool = ...,
+        errors: Errors = ...,
+    ) -> tuple[list[int], list[tuple[int, int]]]: ...
+    def count(
+        self,
+        text: Text,
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        add_special_tokens: bool = ...,
+        errors: Errors = ...,
+    ) -> int: ...
+    def count_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        add_special_tokens: bool = ...,
+        errors: Errors = ...,
+        threads: int | None = ...,
+    ) -> list[int]: ...
+    @overload
+    def truncate(
+        self,
+        text: str,
+        max_tokens: int,
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        errors: Errors = ...,
+    ) -> str: ...
+    @overload
+    def truncate(
+        self,
+        text: bytes | bytearray | memoryview,
+        max_tokens: int,
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        errors: Errors = ...,
+    ) -> bytes: ...
+    @overload
+    def chunk(
+        self,
+        text: str,
+        max_tokens: int,
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        errors: Errors = ...,
+    ) -> list[str]: ...
+    @overload
+    def chunk(
+        self,
+        text: bytes | bytearray | memoryview,
+        max_tokens: int,
+        *,
+        allowed_special: SpecialSet = ...,
+        disallowed_special: SpecialSet = ...,
+        errors: Errors = ...,
+    ) -> list[bytes]: ...
+    @overload
+    def pretokens(self, text: str, *, errors: Errors = ...) -> list[str]: ...
+    @overload
+    def pretokens(self, text: bytes | bytearray | memoryview, *, errors: Errors = ...) -> list[bytes]: ...
+
+    # Ids in, text out.
+    def decode(self, ids: Ids, *, errors: str = ..., skip_special_tokens: bool = ...) -> str: ...
+    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = ...) -> bytes: ...
+    def decode_batch(
+        self,
+        batch: Iterable[Ids],
+        *,
+        errors: str = ...,
+        skip_special_tokens: bool = ...,
+        threads: int | None = ...,
+    ) -> list[str]: ...
+    def decode_with_offsets(
+        self, ids: Ids, *, skip_special_tokens: bool = ...
+    ) -> tuple[str, list[int]]: ...
+    def stream_decoder(self, *, skip_special_tokens: bool = ...) -> StreamDecoder: ...
+
+    # Look-ups.
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def n_vocab(self) -> int: ...
+    def __len__(self) -> int: ...
+    @property
+    def max_token_id(self) -> int: ...
+    def id_to_bytes(self, id: int, /) -> bytes: ...
+    def id_to_token(self, id: int, /) -> str: ...
+    def token_to_id(self, token: str | bytes, /) -> int | None: ...
+    @property
+    def merges(self) -> list[tuple[int, int]]: ...
+    @property
+    def special_tokens(self) -> dict[str, int]: ...
+    @property
+    def bos_id(self) -> int | None: ...
+    @property
+    def eos_id(self) -> int | None: ...
+    @property
+    def pad_id(self) -> int | None: ...
+    @property
+    def pattern(self) -> str: ...
+    @property
+    def pattern_name(self) -> str | None: ...
+    @property
+    def fingerprint(self) -> str: ...
+
+    # What the Python half is built on.
+    def _info(self) -> dict[str, Any]: ...
+    def _metadata(self) -> str: ...
+    def _to_json(self) -> bytes: ...
+    def _with_cache_bytes(self, cache_bytes: int, /) -> NativeTokenizer: ...
+    def _with_special_tokens(
+        self,
+        added: Sequence[tuple[str, int | None]],
+        bos: str | None,
+        eos: str | None,
+        pad: str | None,
+        /,
+    ) -> NativeTokenizer: ...
+
+@final
+class StreamDecoder:
+    def feed(self, ids: int | Ids, /) -> str: ...
+    def flush(self) -> str: ...
+
+def train(
+    documents: Iterator[str | bytes | PathLike[str]],
+    *,
+    vocab_size: int,
+    pattern: str,
+    special_tokens: Sequence[str],
+    special_position: str,
+    bos: str | None,
+    eos: str | None,
+    pad: str | None,
+    min_frequency: int,
+    max_token_length: int | None,
+    tie_break: str,
+    errors: str,
+    threads: int | None,
+    progress: Callable[[dict[str, Any]], object] | None,
+    cache_bytes: int | None,
+) -> NativeTokenizer: ...
+def from_json(data: bytes, /, *, cache_bytes: int | None) -> NativeTokenizer: ...
+def from_tiktoken(
+    source: bytes | Mapping[bytes, int],
+    /,
+    *,
+    pattern: str | None,
+    special_tokens: Mapping[str, int] | None,
+    cache_bytes: int | None,
+) -> NativeTokenizer: ...
+def pattern_names() -> list[str]: ...
+def write_atomically(path: PathLike[str] | str, data: bytes, /) -> None: ...

@@ -1,0 +1,372 @@
+"""`Tokenizer`: the class that users hold.
+
+Its hot methods (`encode`, `decode`, `count`, …) are native and inherited without a wrapper; this file adds the
+methods that make, keep and describe a tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from . import _native
+from ._training import document_iterator, progress_callback
+from .errors import FormatError, TrainingWarning
+
+__all__ = ["Tokenizer"]
+
+Document = str | bytes | os.PathLike[str]
+
+
+class Tokenizer(_native.NativeTokenizer):
+    """A byte-level BPE tokenizer: text to ids and back, without loss.
+
+    A tokenizer is made by `Tokenizer.train`, `Tokenizer.load` or `Tokenizer.from_tiktoken` and never changes
+    after that: it can be shared between threads, pickled, compared, and used as a key.
+
+    >>> import byteloom as bl
+    >>> tok = bl.Tokenizer.train("the cat and the can and the cat", vocab_size=265, pattern="course-words")
+    >>> ids = tok.encode("the cat")
+    >>> [tok.id_to_bytes(i) for i in ids]
+    [b'the', b' cat']
+    >>> tok.decode(ids)
+    'the cat'
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def train(
+        cls,
+        data: Document | Iterable[Document],
+        vocab_size: int,
+        *,
+        pattern: str = "cl100k",
+        special_tokens: Sequence[str] = (),
+        special_position: str = "last",
+        bos: str | None = None,
+        eos: str | None = None,
+        pad: str | None = None,
+        min_frequency: int = 2,
+        max_token_length: int | None = None,
+        tie_break: str = "smallest_pair",
+        errors: str = "strict",
+        threads: int | None = None,
+        progress: bool | Callable[[dict[str, Any]], object] | None = None,
+        cache_bytes: int | None = None,
+    ) -> Tokenizer:
+        """Learn a vocabulary from text.
+
+        Args:
+            data: What to learn from. `str` and `bytes` are text; an `os.PathLike` is a text file, read in
+                pieces; an iterable is any mix of these, one document each, never held in memory at once.
+                No merge crosses the end of a document.
+            vocab_size: Number of tokens wanted, bytes and special tokens included.
+            pattern: Pre-tokenizer: the name of a built-in pattern (`byteloom.pattern_names()`) or a regex.
+            special_tokens: Control tokens. In training text the string of one is a document boundary: never
+                counted, never learned.
+            special_position: Ids of the special tokens: `"last"` after all others, `"first"` from 0 on.
+            bos: The special token that begins a sequence, one of `special_tokens`.
+            eos: The special token that ends one.
+            pad: The special token that fills up padded rows.
+            min_frequency: A pair is merged only if it occurs at least this often.
+            max_token_length: Longest token to learn, in bytes.
+            tie_break: Which of several equally frequent pairs comes first: `"smallest_pair"` (smaller left id,
+                then right id; as rustbpe), `"huggingface"` (as Hugging Face's trainer), `"first_seen"` (the
+                one whose first place in the text comes first).
+            errors: What to do with text that is not valid: `"strict"` raises, `"replace"` puts U+FFFD in its
+                place and counts it in the report, `"keep"` keeps the raw bytes of files as they are.
+            threads: Threads that count pre-tokens; all processors by default. The result does not depend on it.
+            progress: `True` shows a bar on stderr; a callable receives a dict with `stage`, `done`, `total`
+                and `seconds` several times a second.
+            cache_bytes: Memory that the new tokenizer may use to remember pre-tokens; see `with_cache_bytes`.
+
+        Returns:
+            The tokenizer. What training did is in its `training_report`.
+
+        Raises:
+            TrainingError: a vocabulary that cannot be had, or another option out of its range.
+            TextError: invalid text, with the file and the byte offset, or the index of the document.
+            PatternError: a pattern that does not compile.
+            SpecialTokenError: special tokens that are empty or given twice, or a role that names none of them.
+            TypeError: a document of another type, with its index.
+
+        Warns:
+            TrainingWarning: the text ran out of pairs before `vocab_size` was reached.
+
+        >>> import byteloom as bl
+        >>> tok = bl.Tokenizer.train(["low low lower", "lowest"], vocab_size=260, special_tokens=["<|end|>"])
+        >>> tok.merges
+        [(108, 111), (256, 119), (32, 257)]
+        >>> tok.special_tokens
+        {'<|end|>': 259}
+        """
+        with progress_callback(progress) as callback:
+            native = _native.train(
+                document_iterator(data),
+                vocab_size=vocab_size,
+                pattern=pattern,
+                special_tokens=list(special_tokens),
+                special_position=special_position,
+                bos=bos,
+                eos=eos,
+                pad=pad,
+                min_frequency=min_frequency,
+                max_token_length=max_token_length,
+                tie_break=tie_break,
+                errors=errors,
+                threads=threads,
+                progress=callback,
+                cache_bytes=cache_bytes,
+            )
+        tok = cls(native)
+        if tok.vocab_size < vocab_size:
+            message = (
+                f"training ended with {tok.vocab_size} tokens of the {vocab_size} asked for: no pair occurs "
+                f"{min_frequency} times any more; give it more text, or a lower min_frequency"
+            )
+            warnings.warn(message, TrainingWarning, stacklevel=2)
+        return tok
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        cache_bytes: int | None = None,
+    ) -> Tokenizer:
+        """Read a tokenizer file, whatever its format.
+
+        Reads byteloom's own JSON, the course's `{"merges": [[a, b], …]}`, and `.tiktoken` rank files.
+
+        Args:
+            path: The file.
+            pattern: Only for files that hold no pattern (`.tiktoken`); see `from_tiktoken`.
+            special_tokens: Likewise.
+            cache_bytes: Memory for remembered pre-tokens; see `with_cache_bytes`.
+
+        Raises:
+            FormatError: the file is damaged or of no known format; the message names the place.
+            OSError: the file cannot be read.
+
+        >>> import byteloom as bl, pathlib, tempfile
+        >>> tok = bl.Tokenizer.train("low lower lowest", vocab_size=258)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "tok.json")
+        ...     tok.save(path)
+        ...     bl.Tokenizer.load(path) == tok
+        True
+        """
+        data = _read(path)
+        if _looks_like_tiktoken(data):
+            return cls._from_tiktoken(path, data, pattern, special_tokens, cache_bytes)
+        if pattern is not None or special_tokens is not None:
+            message = f"{os.fspath(path)}: this file holds its own pattern and special tokens; leave both out"
+            raise FormatError(message)
+        try:
+            return cls(_native.from_json(data, cache_bytes=cache_bytes))
+        except FormatError as error:
+            raise FormatError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def from_tiktoken(
+        cls,
+        source: str | os.PathLike[str] | Mapping[bytes, int],
+        *,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        cache_bytes: int | None = None,
+    ) -> Tokenizer:
+        """A tokenizer from tiktoken's ranks: a `.tiktoken` file, or a mapping of token bytes to ids.
+
+        Such ranks hold neither a pattern nor special tokens. The published files of r50k, p50k, cl100k and
+        o200k are known by their SHA-256 and bring both; for all others `pattern` is required.
+
+        Args:
+            source: The file, or `mergeable_ranks` as tiktoken calls them.
+            pattern: Name of a built-in pattern, or a regex.
+            special_tokens: Content and id of each special token. Given, it replaces those of a known file.
+            cache_bytes: Memory for remembered pre-tokens; see `with_cache_bytes`.
+
+        Raises:
+            FormatError: a line that is not base64 and a rank, with its number; an unknown file without pattern.
+            VocabularyError: a byte without a token, or two tokens with one id.
+
+        >>> import byteloom as bl
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"abc": 257}
+        >>> tok = bl.Tokenizer.from_tiktoken(ranks, pattern="gpt2", special_tokens={"<|endoftext|>": 258})
+        >>> tok.encode("abcab")
+        [257, 256]
+        """
+        if isinstance(source, Mapping):
+            return cls(
+                _native.from_tiktoken(
+                    source, pattern=pattern, special_tokens=special_tokens, cache_bytes=cache_bytes
+                )
+            )
+        return cls._from_tiktoken(source, _read(source), pattern, special_tokens, cache_bytes)
+
+    @classmethod
+    def _from_tiktoken(
+        cls,
+        path: str | os.PathLike[str],
+        data: bytes,
+        pattern: str | None,
+        special_tokens: Mapping[str, int] | None,
+        cache_bytes: int | None,
+    ) -> Tokenizer:
+        try:
+            return cls(
+                _native.from_tiktoken(
+                    data, pattern=pattern, special_tokens=special_tokens, cache_bytes=cache_bytes
+                )
+            )
+        except FormatError as error:
+            raise FormatError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, cache_bytes: int | None = None) -> Tokenizer:
+        """A tokenizer from the bytes of a native file, as `to_bytes` gives them.
+
+        >>> import byteloom as bl
+        >>> tok = bl.Tokenizer.train("low lower", vocab_size=257)
+        >>> bl.Tokenizer.from_bytes(tok.to_bytes()) == tok
+        True
+        """
+        return cls(_native.from_json(data, cache_bytes=cache_bytes))
+
+    def to_bytes(self) -> bytes:
+        """The tokenizer as the bytes of a native file: JSON in UTF-8, the same for equal tokenizers."""
+        return self._to_json()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tokenizer as byteloom's own JSON.
+
+        The file is written beside its place, synced and renamed, so that a reader never sees half of it.
+
+        Raises:
+            OSError: the file cannot be written; an older one stays as it was.
+        """
+        _native.write_atomically(path, self._to_json())
+
+    def with_special_tokens(
+        self,
+        tokens: Sequence[str] | Mapping[str, int] = (),
+        *,
+        bos: str | None = None,
+        eos: str | None = None,
+        pad: str | None = None,
+    ) -> Tokenizer:
+        """A tokenizer with more special tokens, or other roles. No id moves.
+
+        Args:
+            tokens: Names, which get the next free ids after the largest, or a mapping of names to ids.
+                A name that is already a special token keeps its id.
+            bos: The special token that begins a sequence; it may be an old one. `None` keeps the role.
+            eos: The one that ends a sequence.
+            pad: The one that fills up padded rows.
+
+        Raises:
+            SpecialTokenError: an empty name, an id in use, a role that names no special token.
+
+        >>> import byteloom as bl
+        >>> tok = bl.Tokenizer.train("low lower", vocab_size=257)
+        >>> chat = tok.with_special_tokens(["<|im_start|>", "<|im_end|>"], eos="<|im_end|>")
+        >>> chat.special_tokens
+        {'<|im_start|>': 257, '<|im_end|>': 258}
+        >>> chat.encode("low<|im_end|>", allowed_special="all")[-1]
+        258
+        """
+        if isinstance(tokens, str):
+            message = f"tokens must be a sequence of names, such as [{tokens!r}], not a string"
+            raise TypeError(message)
+        added: list[tuple[str, int | None]] = (
+            list(tokens.items()) if isinstance(tokens, Mapping) else [(name, None) for name in tokens]
+        )
+        return type(self)(self._with_special_tokens(added, bos, eos, pad))
+
+    def with_cache_bytes(self, cache_bytes: int) -> Tokenizer:
+        """The same tokenizer with another limit for remembered pre-tokens.
+
+        Encoding remembers the ids of pre-tokens it has met, in at most `cache_bytes` bytes (64 MiB unless
+        asked otherwise). 0 turns this off. Ids never depend on it, and it is no part of equality or of a
+        saved file.
+
+        >>> import byteloom as bl
+        >>> tok = bl.Tokenizer.train("low lower", vocab_size=257)
+        >>> tok.with_cache_bytes(0).info()["cache_bytes"]
+        0
+        """
+        return type(self)(self._with_cache_bytes(cache_bytes))
+
+    @property
+    def training_report(self) -> dict[str, Any] | None:
+        """What training did, as plain data; `None` for a tokenizer that was not trained here.
+
+        Sizes (`documents`, `bytes`, `pretokens`, `unique_pretokens`), the options, `merges`, `stopped` (why
+        training ended) and `seconds` for each stage. It is kept in saved files, and is no part of equality.
+
+        >>> import byteloom as bl
+        >>> report = bl.Tokenizer.train("low lower", vocab_size=257).training_report
+        >>> report["bytes"], report["pretokens"], report["merges"]
+        (9, 2, 1)
+        """
+        report: dict[str, Any] | None = json.loads(self._metadata()).get("training")
+        return report
+
+    def info(self) -> dict[str, Any]:
+        """What this tokenizer is, as plain data that JSON can hold.
+
+        >>> import byteloom as bl
+        >>> info = bl.Tokenizer.train("low lower", vocab_size=257).info()
+        >>> info["vocab_size"], info["pattern_name"], info["unicode"]
+        (257, 'cl100k', '16.0.0')
+        """
+        return self._info()
+
+    def __repr__(self) -> str:
+        pattern = self.pattern_name or self.pattern
+        shown = pattern if len(pattern) <= 40 else f"{pattern[:37]}..."
+        return (
+            f"<byteloom.Tokenizer vocab_size={self.vocab_size} pattern={shown!r} "
+            f"special_tokens={len(self.special_tokens)} fingerprint={self.fingerprint[:12]}>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tokenizer):
+            return NotImplemented
+        return self is other or self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __copy__(self) -> Tokenizer:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[type[Tokenizer], bytes, int]]:
+        return _unpickle, (type(self), self._to_json(), self.info()["cache_bytes"])
+
+
+def _unpickle(cls: type[Tokenizer], data: bytes, cache_bytes: int) -> Tokenizer:
+    return cls.from_bytes(data, cache_bytes=cache_bytes)
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs import time
+        return file.read()
+
+
+def _looks_like_tiktoken(data: bytes) -> bool:
+    """Whether the file begins as a rank file does: base64, a space, a number."""
+    parts = data.lstrip()[:4096].split(b"\n", 1)[0].split()
+    return len(parts) == 2 and not parts[0].startswith((b"{", b"[")) and parts[1].isdigit()  # noqa: PLR2004
+
+
