@@ -222,7 +222,9 @@ mod tests {
         assert!(SpecialTokens::new(vec![token("a", 1), token("a", 2)]).is_err());
         assert!(SpecialTokens::new(vec![token("a", 1), token("b", 1)]).is_err());
         assert!(SpecialTokens::new(vec![token("a", u32::MAX)]).is_err());
-        assert!(SpecialTokens::new(vec![token("\0", 1), token("\n", 2), token(" ", 3), token("🚀", 4)]).is_ok());
+        assert!(
+            SpecialTokens::new(vec![token("\0", 1), token("\n", 2), token(" ", 3), token("🚀", 4)]).is_ok()
+        );
     }
 
     #[test]
