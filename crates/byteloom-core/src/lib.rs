@@ -5,5 +5,6 @@ pub mod error;
 pub mod pretokenize;
 pub mod special;
 pub mod token;
+pub mod train;
 
 pub use error::{Error, Result};
