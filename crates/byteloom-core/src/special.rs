@@ -178,6 +178,11 @@ impl SpecialMatcher {
         false
     }
 
+    /// The length of the longest special token in bytes; 0 if there is none.
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
     /// Whether there is nothing to find.
     pub fn is_empty(&self) -> bool {
         self.automaton.is_none()

@@ -143,7 +143,7 @@ pub fn train(
             max_token_length: max_token_length
                 .map(|length| at_least_one("max_token_length", length).map(|length| length as usize))
                 .transpose()?,
-            tie_break: TieBreak::parse(tie_break)?,
+            tie_break: tie_break.parse()?,
             threads,
         };
         let declared = (0..).zip(&special_tokens).map(|(id, name)| SpecialToken { content: name.clone(), id });
