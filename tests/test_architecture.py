@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import types
 from pathlib import Path
@@ -33,7 +34,7 @@ def short(path):
 
 
 def imports(path):
-    """Every module and name that a file imports, as `module` or `module.name`, relative ones made absolute."""
+    """Every module and name that a file imports, relative ones made absolute."""
     package = ["byteloom", *path.relative_to(PACKAGE).parts[:-1]]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -83,7 +84,7 @@ def test_every_public_name_is_described():
         assert value.__doc__, name
         if isinstance(value, type) and not issubclass(value, BaseException):
             for method, member in vars(value).items():
-                if not method.startswith("_"):
+                if callable(member) and not method.startswith("_"):
                     assert getattr(member, "__doc__", None), f"{name}.{method}"
 
 
@@ -107,8 +108,9 @@ def test_the_library_does_not_print():
 def test_every_command_has_help_with_examples():
     for name in commands.list_commands(None):
         command = commands.get_command(None, name)
-        assert re.search(rf"^  byteloom {name} ", command.help, re.MULTILINE), name
-        assert "Next: " in command.help, name
+        text = inspect.cleandoc(command.help)
+        assert re.search(rf"^  byteloom {name} ", text, re.MULTILINE), name
+        assert "\nNext: " in text, name
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 assert parameter.help, f"{name} {parameter.opts}"

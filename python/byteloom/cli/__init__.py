@@ -71,9 +71,7 @@ def main(args: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        result = commands.main(args, prog_name="byteloom", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        return _run(sys.argv[1:] if args is None else list(args))
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
         return 130
@@ -83,23 +81,41 @@ def main(args: Sequence[str] | None = None) -> int:
             say(f"'{error.ctx.command_path} --help' shows how it is used", prefix="")
         return 2
     except click.ClickException as error:
-        say(error.format_message())
+        say(readable_error(error))
         return error.exit_code
-    except (BrokenPipeError, SystemExit) as error:
-        # click turns a closed pipe into SystemExit(1); other exits (shell completion) keep their code.
-        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
-            return error.code if isinstance(error.code, int) else 0
+    except BrokenPipeError:
         _let_go_of_stdout()
         return 141
     except byteloom.TextError as error:
         say(readable_error(error))
         return 2
-    except (byteloom.ByteloomError, OSError, ValueError, MemoryError) as error:
-        if sys.stdout is not None and isinstance(error, OSError):
-            _let_go_of_stdout()
+    except OSError as error:
+        # Files are named where they are opened; what is left is a result that could not be printed.
+        error.filename = error.filename or "standard output"
+        say(readable_error(error))
+        _let_go_of_stdout()
+        return 1
+    except (byteloom.ByteloomError, ValueError, MemoryError) as error:
         say(readable_error(error))
         return 1
-    return result if isinstance(result, int) else 0
+
+
+def _run(args: list[str]) -> int:
+    # Not `commands.main`: what it does with a closed pipe depends on click's version.
+    complete = os.environ.get("_BYTELOOM_COMPLETE")
+    if complete:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(commands, {}, "byteloom", "_BYTELOOM_COMPLETE", complete)
+    try:
+        with commands.make_context("byteloom", args) as ctx:
+            commands.invoke(ctx)
+        code = 0
+    except click.exceptions.Exit as exit_:
+        code = exit_.exit_code
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return code
 
 
 def _let_go_of_stdout() -> None:

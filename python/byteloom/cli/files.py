@@ -63,6 +63,16 @@ def readable_error(error: BaseException) -> str:
     return shown(" ".join(lines)) or type(error).__name__
 
 
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Put `name` into an `OSError` that names no file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or name
+        raise
+
+
 # Sources.
 
 
@@ -77,9 +87,10 @@ def _stdin() -> BinaryIO:
 @contextmanager
 def _open_source(source: str | None) -> Iterator[BinaryIO]:
     if source in (None, "-"):
-        yield _stdin()
+        with _named("standard input"):
+            yield _stdin()
     else:
-        with open(str(source), "rb") as file:
+        with _named(str(source)), open(str(source), "rb") as file:
             yield file
 
 
@@ -161,21 +172,18 @@ def open_output(path: str | None, *, force: bool) -> Iterator[Callable[[bytes], 
     if path is None or path == "-":
         if sys.stdout is None:
             raise click.ClickException("standard output is closed")
-        try:
+        with _named("standard output"):
             yield sys.stdout.buffer.write
             sys.stdout.buffer.flush()
-        except OSError as error:
-            error.filename = error.filename or "standard output"
-            raise
     elif _is_device(path):
-        with open(path, "wb") as file:
+        with _named(path), open(path, "wb") as file:
             yield file.write
     else:
         place = os.path.realpath(path)
         draft = f"{place}.{os.getpid()}.tmp"
         try:
             # Opened with the usual mode, which tempfile would narrow to the owner.
-            with open(draft, "xb") as file:
+            with _named(path), open(draft, "xb") as file:
                 yield file.write
                 file.flush()
                 os.fsync(file.fileno())
