@@ -59,6 +59,10 @@ def readable_error(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory"
     text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+    if isinstance(error, byteloom.SpecialTokenError) and "; to encode it as ordinary text" in text:
+        # The library's advice, in the words of the command line.
+        fact = text.partition(". To encode it as id")[0]
+        text = f"{fact}; --allowed-special all takes it as that token, --ordinary as plain text"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return shown(" ".join(lines)) or type(error).__name__
 
