@@ -10,13 +10,14 @@
 //! let spec = TokenizerSpec::from_merges(&merges, PreTokenizer::new("gpt2")?, &[], SpecialPosition::Last)?;
 //! let tokenizer = Tokenizer::new(spec, 0)?;
 //! let mut ids = Vec::new();
-//! tokenizer.encode_into("the thaw".as_bytes(), &tokenizer.deny_all(), &mut ids, &mut || Ok(()))?;
+//! tokenizer.encode_into("the thaw".as_bytes(), tokenizer.deny_all(), &mut ids, &mut || Ok(()))?;
 //! assert_eq!(ids, [257, 32, 256, 97, 119]);
 //! # Ok::<(), byteloom_core::Error>(())
 //! ```
 
 pub mod cache;
 pub mod error;
+pub mod files;
 pub mod format;
 pub mod letters;
 pub mod merge;

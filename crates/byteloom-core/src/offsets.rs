@@ -27,6 +27,37 @@ impl Tokenizer {
         spans.iter().map(|span| starts.floor(span.start)..ends.ceil(span.end)).collect()
     }
 
+    /// The text of `ids`, with U+FFFD for what is no character, and the index of the character in which each begins.
+    pub fn decode_with_starts(&self, ids: &[TokenId], skip_special: bool) -> Result<(String, Vec<usize>)> {
+        let mut bytes = Vec::new();
+        let mut byte_starts = Vec::with_capacity(ids.len());
+        for (position, &id) in ids.iter().enumerate() {
+            byte_starts.push(bytes.len());
+            self.decode_into(&[id], skip_special, &mut bytes).map_err(|_| Error::unknown_token(id, position))?;
+        }
+        let mut text = String::new();
+        let mut starts = Vec::with_capacity(ids.len());
+        let (mut byte, mut character) = (0, 0);
+        // Every chunk is some valid text and, but for the last, an ill-formed part that shows as one character.
+        let mut pieces = bytes.utf8_chunks().flat_map(|chunk| {
+            let ill_formed = chunk.invalid().len();
+            let replaced = (ill_formed > 0).then_some((ill_formed, char::REPLACEMENT_CHARACTER));
+            chunk.valid().chars().map(|c| (c.len_utf8(), c)).chain(replaced)
+        });
+        for start in byte_starts {
+            while byte < start
+                && let Some((len, shown)) = pieces.next()
+            {
+                byte += len;
+                character += 1;
+                text.push(shown);
+            }
+            starts.push(if byte > start { character - 1 } else { character });
+        }
+        text.extend(pieces.map(|(_, shown)| shown));
+        Ok((text, starts))
+    }
+
     /// The length of the prefix of `text` that fits into `max_tokens` ids: the text of its first `max_tokens` tokens,
     /// cut back to whole characters, and further where the prefix by itself would need more ids.
     pub fn truncate(

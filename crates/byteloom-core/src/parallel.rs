@@ -172,6 +172,27 @@ impl Tokenizer {
 }
 
 impl FlatBatch {
+    /// The same rows, each with `bos` before and `eos` after it.
+    #[must_use]
+    pub fn framed(self, bos: Option<TokenId>, eos: Option<TokenId>) -> Self {
+        if bos.is_none() && eos.is_none() {
+            return self;
+        }
+        let mut framed = Self {
+            ids: Vec::with_capacity(self.ids.len() + 2 * self.ends.len()),
+            ends: Vec::with_capacity(self.ends.len()),
+        };
+        let mut start = 0;
+        for end in self.ends {
+            framed.ids.extend(bos);
+            framed.ids.extend_from_slice(&self.ids[start..end]);
+            framed.ids.extend(eos);
+            framed.ends.push(framed.ids.len());
+            start = end;
+        }
+        framed
+    }
+
     fn join(mut batches: Vec<Self>) -> Self {
         if batches.len() == 1 {
             return batches.pop().unwrap_or_default();

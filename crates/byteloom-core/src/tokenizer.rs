@@ -3,6 +3,7 @@
 //! Encoding is special tokens → pre-tokens → (cache | merges) → ids. Every way to encode, count, cut or measure a
 //! text goes through [`Tokenizer::encode_into`]; every way back goes through [`Tokenizer::token_bytes`].
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -36,7 +37,10 @@ struct Compiled {
     /// The bytes of every token, special ones included: one arena and, by id, where each begins and ends.
     pieces: Vec<u8>,
     spans: Vec<Span>,
-    all_special: SpecialMatcher,
+    /// The policies that need no sets of names.
+    deny_all: SpecialPolicy,
+    allow_all: SpecialPolicy,
+    ordinary: SpecialPolicy,
     fingerprint: OnceLock<String>,
 }
 
@@ -106,8 +110,17 @@ impl Tokenizer {
             spans[id as usize] = Span { start: pieces.len() as u32, len: bytes.len() as u32, special };
             pieces.extend_from_slice(bytes);
         }
-        let all_special = SpecialMatcher::new(spec.special.tokens())?;
-        let compiled = Compiled { spec, merges, pieces, spans, all_special, fingerprint: OnceLock::new() };
+        let policy = |matcher: SpecialMatcher, denied| SpecialPolicy { matcher, denied };
+        let compiled = Compiled {
+            deny_all: policy(SpecialMatcher::new(spec.special.tokens())?, Denied::All),
+            allow_all: policy(SpecialMatcher::new(spec.special.tokens())?, Denied::None),
+            ordinary: policy(SpecialMatcher::new([])?, Denied::None),
+            spec,
+            merges,
+            pieces,
+            spans,
+            fingerprint: OnceLock::new(),
+        };
         Ok(Self { compiled: Arc::new(compiled), cache: Arc::new(Cache::new(cache_bytes)) })
     }
 
@@ -152,25 +165,27 @@ impl Tokenizer {
     // Special tokens.
 
     /// The default policy: a text that spells any special token is an error.
-    pub fn deny_all(&self) -> SpecialPolicy {
-        SpecialPolicy { matcher: self.compiled.all_special.clone(), denied: Denied::All }
+    pub fn deny_all(&self) -> &SpecialPolicy {
+        &self.compiled.deny_all
+    }
+
+    /// The policy that reads every text as ordinary text.
+    pub fn ordinary(&self) -> &SpecialPolicy {
+        &self.compiled.ordinary
     }
 
     /// The policy of allow and deny sets, as tiktoken has them.
     ///
     /// # Errors
     /// [`Error::SpecialToken`] for a name that is no special token.
-    pub fn policy(&self, allowed: SpecialSet<'_>, denied: SpecialSet<'_>) -> Result<SpecialPolicy> {
-        let tokens = self.compiled.spec.special.tokens();
-        let every = || self.compiled.all_special.clone();
+    pub fn policy(&self, allowed: SpecialSet<'_>, denied: SpecialSet<'_>) -> Result<Cow<'_, SpecialPolicy>> {
         match (allowed, denied) {
-            (SpecialSet::All, _) => return Ok(SpecialPolicy { matcher: every(), denied: Denied::None }),
-            (SpecialSet::Names([]), SpecialSet::All) => return Ok(self.deny_all()),
-            (SpecialSet::Names([]), SpecialSet::Names([])) => {
-                return Ok(SpecialPolicy { matcher: SpecialMatcher::new([])?, denied: Denied::None });
-            }
+            (SpecialSet::All, _) => return Ok(Cow::Borrowed(&self.compiled.allow_all)),
+            (SpecialSet::Names([]), SpecialSet::All) => return Ok(Cow::Borrowed(self.deny_all())),
+            (SpecialSet::Names([]), SpecialSet::Names([])) => return Ok(Cow::Borrowed(self.ordinary())),
             _ => {}
         }
+        let tokens = self.compiled.spec.special.tokens();
         let by_content = ids_by_content(tokens);
         let resolve = |option: &str, set: SpecialSet<'_>| -> Result<Vec<TokenId>> {
             match set {
@@ -192,7 +207,7 @@ impl Tokenizer {
         let mut denied = resolve("disallowed_special", denied)?;
         denied.retain(|id| !allowed.contains(id));
         let relevant = tokens.iter().filter(|token| allowed.contains(&token.id) || denied.contains(&token.id));
-        Ok(SpecialPolicy { matcher: SpecialMatcher::new(relevant)?, denied: Denied::These(denied) })
+        Ok(Cow::Owned(SpecialPolicy { matcher: SpecialMatcher::new(relevant)?, denied: Denied::These(denied) }))
     }
 
     fn denied_error(&self, text: &[u8], at: usize, id: TokenId) -> Error {

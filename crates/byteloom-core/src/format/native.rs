@@ -348,13 +348,14 @@ mod tests {
         assert!(read(pretty.as_bytes()).is_ok());
         for (from, to) in [
             ("\"version\": 1", "\"version\": 2"),
-            ("[2,", "[3,"),
+            ("[118,106]", "[119,106]"),
             ("\"eos\":1", "\"eos\":0"),
             ("\"bytes\":12", "\"bytes\":13"),
             ("\"format\"", "\"formal\""),
             ("\"metadata\"", "\"meta\""),
             ("<|a|>", "<|b|>"),
         ] {
+            assert!(file.contains(from));
             let damaged = file.replacen(from, to, 1);
             assert!(read(damaged.as_bytes()).is_err(), "{from} to {to}");
         }
