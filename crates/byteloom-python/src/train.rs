@@ -9,7 +9,7 @@ use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
 use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::train::{InvalidUtf8, Progress, TieBreak, TrainConfig, TrainReport, Trainer};
+use byteloom_core::train::{InvalidUtf8, Progress, TrainConfig, TrainReport, Trainer};
 use byteloom_core::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
