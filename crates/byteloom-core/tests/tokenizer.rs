@@ -1,10 +1,11 @@
 //! The compiled tokenizer from outside: every entry point agrees, cuts fit, errors name their place.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are not marked as tests")]
 
 use byteloom_core::Error;
 use byteloom_core::cache::DEFAULT_CACHE_BYTES;
 use byteloom_core::pretokenize::PreTokenizer;
-use byteloom_core::special::SpecialMatcher;
 use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
+use byteloom_core::special::SpecialMatcher;
 use byteloom_core::stream::StreamDecoder;
 use byteloom_core::token::TokenId;
 use byteloom_core::tokenizer::{SpecialPolicy, SpecialSet, Tokenizer};
@@ -45,7 +46,8 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
             .prop_map(|word| word.as_bytes().to_vec()),
         prop::sample::select(SPECIALS.to_vec()).prop_map(|special| special.as_bytes().to_vec()),
         prop::collection::vec(any::<u8>(), 0..6),
-        prop::sample::select(vec![" ", "  ", "\n", "é", "👍", "<|en", "|>"]).prop_map(|s| s.as_bytes().to_vec()),
+        prop::sample::select(vec![" ", "  ", "\n", "é", "👍", "<|en", "|>"])
+            .prop_map(|s| s.as_bytes().to_vec()),
     ];
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
@@ -146,7 +148,9 @@ fn allow_and_deny_sets() {
     let end = tokenizer.spec().special.id_of("<|end|>").unwrap();
     let text = "é<|end|>".as_bytes();
     let denied = |policy: &SpecialPolicy| {
-        tokenizer.encode_into(text, policy, &mut Vec::new(), &mut || Ok(())).map_err(|error| error.to_string())
+        tokenizer
+            .encode_into(text, policy, &mut Vec::new(), &mut || Ok(()))
+            .map_err(|error| error.to_string())
     };
     let message = denied(tokenizer.deny_all()).unwrap_err();
     assert!(message.contains("\"<|end|>\" at character 1 (byte 2)"), "{message}");
