@@ -395,7 +395,7 @@ mod tests {
         assert!(plain.len() > 3_000, "the table grew");
         let got: Vec<_> = counts.iter().map(|(word, count)| (word.to_vec(), count)).collect();
         assert_eq!(got, plain);
-        assert_eq!(counts.total(), plain.iter().map(|(_, count)| count).sum());
+        assert_eq!(counts.total(), plain.iter().map(|(_, count)| count).sum::<u64>());
         assert_eq!(counts.get(1).unwrap().0, plain[1].0);
         assert!(counts.get(plain.len()).is_none());
     }
