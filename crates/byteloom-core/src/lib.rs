@@ -21,6 +21,7 @@ pub mod files;
 pub mod format;
 pub mod letters;
 pub mod merge;
+pub mod normalize;
 pub mod offsets;
 pub mod parallel;
 pub mod pretokenize;

@@ -14,15 +14,16 @@
 //! the other, and the joined sequence is right throughout.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::error::{Error, Result};
+use crate::spec::{Alphabet, TokenizerSpec};
 use crate::token::{Rank, TokenId};
-use crate::vocab::Vocabulary;
+use crate::utf8::{floor_boundary, unit_len};
 
 /// Up to this many bytes a piece is merged by scanning.
 const SCAN_LIMIT: usize = 64;
@@ -44,9 +45,28 @@ struct Merge {
 pub struct MergeTable {
     merges: HashTable<Merge>,
     hasher: RandomState,
-    byte_ids: [TokenId; 256],
-    /// What each pair of bytes becomes, so that the first look at a piece needs no hashing.
-    byte_pairs: Box<[u64]>,
+    base: Base,
+}
+
+/// The symbols that merging begins with.
+#[derive(Clone, Debug)]
+enum Base {
+    Bytes {
+        ids: Box<[TokenId; 256]>,
+        /// What each pair of bytes becomes, so that the first look at a piece needs no hashing.
+        pairs: Box<[u64]>,
+    },
+    Characters {
+        ids: HashMap<char, TokenId>,
+        unknown: Unknown,
+    },
+}
+
+/// What a character without a token becomes.
+#[derive(Clone, Debug)]
+enum Unknown {
+    Bytes(Box<[TokenId; 256]>),
+    Token(TokenId),
 }
 
 /// Buffers that a merge needs, kept between calls. Their size is bounded by the window.
@@ -60,51 +80,78 @@ pub struct MergeScratch {
     heap: BinaryHeap<Reverse<(Rank, u32)>>,
 }
 
+impl Base {
+    fn of(spec: &TokenizerSpec) -> Result<Self> {
+        let unknown = match &spec.alphabet {
+            Alphabet::Bytes => {
+                return Ok(Self::Bytes { ids: Box::new(spec.vocab.byte_ids()?), pairs: Box::default() });
+            }
+            Alphabet::CharactersAndBytes(ids) => Unknown::Bytes(ids.clone()),
+            Alphabet::CharactersOr(id) => Unknown::Token(*id),
+        };
+        let single = |bytes: &[u8]| {
+            let mut chars = std::str::from_utf8(bytes).ok()?.chars();
+            chars.next().filter(|_| chars.next().is_none())
+        };
+        let ids = spec.vocab.iter().filter_map(|(id, bytes)| Some((single(bytes)?, id))).collect();
+        Ok(Self::Characters { ids, unknown })
+    }
+}
+
 impl MergeTable {
-    /// The table of `merges` over `vocab`.
+    /// The merges of `spec`.
     ///
     /// # Errors
     /// [`Error::Vocabulary`] where a byte has no token, or a merge names a missing id, is given twice, or makes
     /// bytes that are no token.
-    pub fn new(vocab: &Vocabulary, merges: &[(TokenId, TokenId)]) -> Result<Self> {
-        let byte_ids = vocab.byte_ids()?;
+    pub fn new(spec: &TokenizerSpec) -> Result<Self> {
+        let vocab = &spec.vocab;
         let hasher = RandomState::default();
-        let mut table = HashTable::with_capacity(merges.len());
+        let mut merges = HashTable::with_capacity(spec.merges.len());
         let mut joined = Vec::new();
-        for (rank, &(left, right)) in merges.iter().enumerate() {
+        if spec.shared_ranks.as_ref().is_some_and(|ranks| ranks.len() != spec.merges.len()) {
+            return Err(Error::Vocabulary("there must be as many ranks as merges".to_owned()));
+        }
+        for (place, &(left, right)) in spec.merges.iter().enumerate() {
             joined.clear();
             for id in [left, right] {
                 let bytes = vocab.bytes(id).ok_or_else(|| {
-                    Error::Vocabulary(format!("merge {rank} names id {id}, which is no token"))
+                    Error::Vocabulary(format!("merge {place} names id {id}, which is no token"))
                 })?;
                 joined.extend_from_slice(bytes);
             }
             let id = vocab.id(&joined).ok_or_else(|| {
                 Error::Vocabulary(format!(
-                    "merge {rank} of ids {left} and {right} makes \"{}\", which is no token",
+                    "merge {place} of ids {left} and {right} makes \"{}\", which is no token",
                     joined.escape_ascii()
                 ))
             })?;
+            let rank = spec.shared_ranks.as_ref().map_or(place as Rank, |ranks| ranks[place]);
             let hash = |merge: &Merge| hasher.hash_one((merge.left, merge.right));
-            let merge = Merge { left, right, ranked: (rank as u64) << 32 | u64::from(id) };
-            if table.find(hash(&merge), |old: &Merge| (old.left, old.right) == (left, right)).is_some() {
+            let merge = Merge { left, right, ranked: u64::from(rank) << 32 | u64::from(id) };
+            if merges.find(hash(&merge), |old: &Merge| (old.left, old.right) == (left, right)).is_some() {
                 return Err(Error::Vocabulary(format!(
-                    "merge {rank} of ids {left} and {right} is given twice"
+                    "merge {place} of ids {left} and {right} is given twice"
                 )));
             }
-            table.insert_unique(hash(&merge), merge, hash);
+            merges.insert_unique(hash(&merge), merge, hash);
         }
-        let mut merge_table = Self { merges: table, hasher, byte_ids, byte_pairs: Box::default() };
-        merge_table.byte_pairs = (0..1 << 16)
-            .map(|pair| merge_table.look_up(byte_ids[pair >> 8], byte_ids[pair & 0xFF]))
-            .collect();
-        Ok(merge_table)
+        let mut table = Self { merges, hasher, base: Base::of(spec)? };
+        if let Base::Bytes { ids, .. } = &table.base {
+            let ids = ids.clone();
+            let pairs = (0..1 << 16).map(|pair| table.look_up(ids[pair >> 8], ids[pair & 0xFF])).collect();
+            table.base = Base::Bytes { ids, pairs };
+        }
+        Ok(table)
     }
 
-    /// The id of a byte.
+    /// The id of a byte, where a byte is a symbol.
     #[inline]
-    pub fn byte_id(&self, byte: u8) -> TokenId {
-        self.byte_ids[byte as usize]
+    pub fn byte_id(&self, byte: u8) -> Option<TokenId> {
+        match &self.base {
+            Base::Bytes { ids, .. } => Some(ids[byte as usize]),
+            Base::Characters { .. } => None,
+        }
     }
 
     #[inline]
@@ -115,11 +162,6 @@ impl MergeTable {
             .map_or(NONE, |merge| merge.ranked)
     }
 
-    #[inline]
-    fn look_up_bytes(&self, left: u8, right: u8) -> u64 {
-        self.byte_pairs[(left as usize) << 8 | right as usize]
-    }
-
     /// Appends the ids of `piece` to `ids`. `length_of` gives the length of a token in bytes.
     pub fn merge(
         &self,
@@ -128,21 +170,48 @@ impl MergeTable {
         scratch: &mut MergeScratch,
         ids: &mut Vec<TokenId>,
     ) {
-        match piece {
-            [] => {}
-            [byte] => ids.push(self.byte_id(*byte)),
-            _ if piece.len() <= SCAN_LIMIT => self.merge_by_scan(piece, scratch, ids),
-            _ if piece.len() <= WINDOW => self.merge_by_heap(piece, scratch, ids),
-            _ => self.merge_by_windows(piece, WINDOW, length_of, scratch, ids),
+        // A lost character has no length of its own, and windows go by lengths.
+        let measurable = !matches!(self.base, Base::Characters { unknown: Unknown::Token(_), .. });
+        if piece.len() <= SCAN_LIMIT {
+            self.merge_by_scan(piece, scratch, ids);
+        } else if piece.len() <= WINDOW || !measurable {
+            self.merge_by_heap(piece, scratch, ids);
+        } else {
+            self.merge_by_windows(piece, WINDOW, length_of, scratch, ids);
         }
     }
 
+    /// Puts the symbols of `piece` into the buffers, and what each neighbouring pair becomes.
     fn start(&self, piece: &[u8], scratch: &mut MergeScratch) {
-        scratch.symbols.clear();
-        scratch.symbols.extend(piece.iter().map(|&byte| self.byte_id(byte)));
-        scratch.next.clear();
-        scratch.next.extend(piece.windows(2).map(|pair| self.look_up_bytes(pair[0], pair[1])));
-        scratch.next.push(NONE);
+        let MergeScratch { symbols, next, .. } = scratch;
+        symbols.clear();
+        next.clear();
+        match &self.base {
+            Base::Bytes { ids, pairs } => {
+                symbols.extend(piece.iter().map(|&byte| ids[byte as usize]));
+                next.extend(piece.windows(2).map(|pair| pairs[(pair[0] as usize) << 8 | pair[1] as usize]));
+            }
+            Base::Characters { ids, unknown } => {
+                let mut at = 0;
+                while at < piece.len() {
+                    let len = unit_len(&piece[at..]);
+                    let unit = &piece[at..at + len];
+                    let known = std::str::from_utf8(unit).ok().and_then(|c| ids.get(&c.chars().next()?));
+                    match (known, unknown) {
+                        (Some(&id), _) => symbols.push(id),
+                        (None, Unknown::Token(id)) => symbols.push(*id),
+                        (None, Unknown::Bytes(bytes)) => {
+                            symbols.extend(unit.iter().map(|&byte| bytes[byte as usize]));
+                        }
+                    }
+                    at += len;
+                }
+                next.extend(symbols.windows(2).map(|pair| self.look_up(pair[0], pair[1])));
+            }
+        }
+        if !symbols.is_empty() {
+            next.push(NONE);
+        }
     }
 
     fn merge_by_scan(&self, piece: &[u8], scratch: &mut MergeScratch, ids: &mut Vec<TokenId>) {
@@ -152,7 +221,8 @@ impl MergeTable {
             let mut best = NONE;
             let mut at = 0;
             for (index, &ranked) in next.iter().enumerate() {
-                if ranked < best {
+                // Merges of one rank may make different tokens: only the rank decides, then the place.
+                if ranked >> 32 < best >> 32 {
                     (best, at) = (ranked, index);
                 }
             }
@@ -230,8 +300,8 @@ impl MergeTable {
         let mut window = window;
         let mut start = 0;
         let mut tokens = Vec::new();
-        self.merge_by_heap(&piece[..window.min(piece.len())], scratch, &mut tokens);
-        let mut end = window.min(piece.len());
+        let mut end = floor_boundary(piece, window);
+        self.merge_by_heap(&piece[..end], scratch, &mut tokens);
         let mut following = Vec::new();
         while end < piece.len() {
             // Keep the tokens up to `seam`; the rest of this window is what the next must agree with.
@@ -241,7 +311,7 @@ impl MergeTable {
                 seam += length_of(tokens[kept]);
                 kept += 1;
             }
-            let next_end = seam.saturating_add(window).min(piece.len());
+            let next_end = floor_boundary(piece, seam.saturating_add(window));
             following.clear();
             self.merge_by_heap(&piece[seam..next_end], scratch, &mut following);
             let agreement = first_agreement(&tokens[kept..], &following, &length_of).filter(|_| kept > 0);
@@ -261,7 +331,7 @@ impl MergeTable {
                 end = next_end;
             } else {
                 window *= 2;
-                end = start.saturating_add(window).min(piece.len());
+                end = floor_boundary(piece, start.saturating_add(window));
                 tokens.clear();
                 self.merge_by_heap(&piece[start..end], scratch, &mut tokens);
             }
@@ -298,6 +368,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::pretokenize::PreTokenizer;
+    use crate::spec::SpecialPosition;
+    use crate::vocab::Vocabulary;
+
+    fn table(vocab: &Vocabulary, merges: &[(TokenId, TokenId)]) -> Result<MergeTable> {
+        let none = PreTokenizer::new("none")?;
+        let mut spec = TokenizerSpec::from_merges(&[], none, &[], SpecialPosition::Last)?;
+        (spec.vocab, spec.merges) = (vocab.clone(), merges.to_vec());
+        MergeTable::new(&spec)
+    }
 
     /// The rule as it is stated, one merge at a time.
     fn naive(piece: &[u8], merges: &[(TokenId, TokenId)], vocab: &Vocabulary) -> Vec<TokenId> {
@@ -345,7 +425,7 @@ mod tests {
                 .map(|(at, (left, right, order))| (left, right, if ordered { at } else { order }))
                 .collect();
             let (vocab, merges) = vocabulary(&picks);
-            let table = MergeTable::new(&vocab, &merges).unwrap();
+            let table = table(&vocab, &merges).unwrap();
             let expected = naive(&piece, &merges, &vocab);
             let length_of = |id| vocab.bytes(id).unwrap().len();
             let scratch = &mut MergeScratch::default();
@@ -366,7 +446,7 @@ mod tests {
         let mut pieces: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
         pieces.extend([b"aa".to_vec(), b"aaaa".to_vec()]);
         let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
-        let table = MergeTable::new(&vocab, &[(97, 97), (256, 256)]).unwrap();
+        let table = table(&vocab, &[(97, 97), (256, 256)]).unwrap();
         let mut ids = Vec::new();
         let text = vec![b'a'; 3 * WINDOW + 3];
         table.merge(&text, |id| pieces[id as usize].len(), &mut MergeScratch::default(), &mut ids);
@@ -378,10 +458,10 @@ mod tests {
     #[test]
     fn faulty_merges_are_refused() {
         let vocab = Vocabulary::new((0..=255u8).map(|byte| (u32::from(byte), [byte]))).unwrap();
-        assert!(MergeTable::new(&vocab, &[(97, 98)]).unwrap_err().to_string().contains("no token"));
-        assert!(MergeTable::new(&vocab, &[(97, 300)]).is_err());
+        assert!(table(&vocab, &[(97, 98)]).unwrap_err().to_string().contains("no token"));
+        assert!(table(&vocab, &[(97, 300)]).is_err());
         let pieces: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).chain([b"ab".to_vec()]).collect();
         let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
-        assert!(MergeTable::new(&vocab, &[(97, 98), (97, 98)]).is_err());
+        assert!(table(&vocab, &[(97, 98), (97, 98)]).is_err());
     }
 }

@@ -3,21 +3,49 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::spec::Alphabet;
 use crate::token::TokenId;
-use crate::tokenizer::{Poll, SpecialPolicy, Tokenizer};
+use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
 use crate::utf8::{UnitIndex, floor_boundary, unit_len};
 
 impl Tokenizer {
-    /// The span of each id in bytes. Tokens tile the text, so spans follow from the lengths alone.
-    pub fn byte_spans(&self, ids: &[TokenId]) -> Vec<Range<usize>> {
-        let mut at = 0;
-        ids.iter()
-            .map(|&id| {
-                let start = at;
-                at += self.token_bytes(id).map_or(0, <[u8]>::len);
-                start..at
-            })
-            .collect()
+    /// The ids of `text` and the span of each in it, in bytes.
+    pub fn encode_spans(
+        &self,
+        text: &[u8],
+        policy: &SpecialPolicy,
+        poll: Poll<'_>,
+    ) -> Result<(Vec<TokenId>, Vec<Range<usize>>)> {
+        let mut ids = Vec::new();
+        let mut spans = Vec::new();
+        self.for_each_part(text, policy, &mut |part| {
+            match part {
+                Part::Token { id, span } => {
+                    ids.push(id);
+                    spans.push(span);
+                }
+                Part::Text { text, original } => {
+                    self.encode_ordinary(text, &mut ids, &mut |_| poll())?;
+                    // Tokens tile normalized text, so that spans follow from lengths.
+                    let mut at = 0;
+                    for &id in &ids[spans.len()..] {
+                        let end = at + self.length_at(id, &text[at..]);
+                        spans.push(original(at..end));
+                        at = end;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok((ids, spans))
+    }
+
+    /// The length of the text that `id` stands for at the start of `text`: a lost character has its own.
+    fn length_at(&self, id: TokenId, text: &[u8]) -> usize {
+        match self.spec().alphabet {
+            Alphabet::CharactersOr(unknown) if id == unknown => unit_len(text),
+            _ => self.token_bytes(id).map_or(0, <[u8]>::len),
+        }
     }
 
     /// Spans in bytes as spans in characters: a token that holds part of a character covers all of it.
@@ -109,9 +137,8 @@ impl Tokenizer {
     }
 
     fn token_ends(&self, text: &[u8], policy: &SpecialPolicy, poll: Poll<'_>) -> Result<Vec<usize>> {
-        let mut ids = Vec::new();
-        self.encode_into(text, policy, &mut ids, poll)?;
-        Ok(self.byte_spans(&ids).into_iter().map(|span| span.end).collect())
+        let (_, spans) = self.encode_spans(text, policy, poll)?;
+        Ok(spans.into_iter().map(|span| span.end).collect())
     }
 
     /// Where to cut `text` so that the part from `start` on fits; `ends` are the ends of its tokens behind `start`.

@@ -6,25 +6,32 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result, excerpt};
+use crate::normalize::{Normalizer, Prefix};
 use crate::pretokenize::PreTokenizer;
 use crate::special::{SpecialToken, SpecialTokens};
-use crate::token::{MAX_TOKEN_BYTES, MAX_VOCABULARY_BYTES, TokenId};
+use crate::token::{MAX_TOKEN_BYTES, MAX_VOCABULARY_BYTES, Rank, TokenId};
 use crate::vocab::Vocabulary;
 
 /// What the base symbols of a vocabulary are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Alphabet {
     /// The 256 bytes, all of them always present.
     #[default]
     Bytes,
+    /// Characters; what has no token becomes the tokens of its bytes, which are no part of the vocabulary and take
+    /// no part in merges (SentencePiece's byte fallback).
+    CharactersAndBytes(Box<[TokenId; 256]>),
+    /// Characters; each one that has no token becomes this one, and is lost.
+    CharactersOr(TokenId),
 }
 
 impl Alphabet {
     /// Its name in files.
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
+            Self::CharactersAndBytes(_) => "characters and bytes",
+            Self::CharactersOr(_) => "characters",
         }
     }
 }
@@ -67,8 +74,12 @@ pub struct TokenizerSpec {
     pub vocab: Vocabulary,
     /// Pairs of ids in the order in which they apply; the result of each is the token with the joined bytes.
     pub merges: Vec<(TokenId, TokenId)>,
+    /// Ranks of the merges where some share one; otherwise the rank of a merge is its place in the list.
+    pub shared_ranks: Option<Vec<Rank>>,
     /// Whether a pre-token that is a token as a whole is that token, whatever its merges say.
     pub whole_tokens: bool,
+    /// What happens to text first.
+    pub normalizer: Normalizer,
     /// The pre-tokenizer.
     pub pretokenizer: PreTokenizer,
     /// Special tokens and roles.
@@ -124,13 +135,15 @@ impl TokenizerSpec {
             special_names
                 .iter()
                 .zip(first_special..)
-                .map(|(content, id)| SpecialToken { content: content.clone(), id })
+                .map(|(content, id)| SpecialToken::new(content.clone(), id))
                 .collect(),
         )?;
         Ok(Self {
             vocab: Vocabulary::new((base..).zip(&pieces))?,
             merges: merges.iter().map(|&(left, right)| (left + base, right + base)).collect(),
+            shared_ranks: None,
             whole_tokens: false,
+            normalizer: Normalizer::default(),
             pretokenizer,
             special,
             special_position,
@@ -142,6 +155,9 @@ impl TokenizerSpec {
     /// The id offset of a vocabulary that its merges determine: byte `b` is `offset + b` and merge `k` makes
     /// `offset + 256 + k`. `None` where ids follow another order.
     pub fn regular_base(&self) -> Option<TokenId> {
+        if self.alphabet != Alphabet::Bytes {
+            return None;
+        }
         let base = self.vocab.id(&[0])?;
         if self.vocab.len() != 256 + self.merges.len()
             || self.vocab.id_end() as usize != base as usize + self.vocab.len()
@@ -163,7 +179,21 @@ impl TokenizerSpec {
     /// The largest id of all.
     pub fn max_token_id(&self) -> TokenId {
         let special = self.special.tokens().last().map_or(0, |token| token.id);
-        special.max(self.vocab.id_end().saturating_sub(1))
+        let fallback = match &self.alphabet {
+            Alphabet::CharactersAndBytes(ids) => ids.iter().copied().max().unwrap_or(0),
+            Alphabet::Bytes | Alphabet::CharactersOr(_) => 0,
+        };
+        special.max(self.vocab.id_end().saturating_sub(1)).max(fallback)
+    }
+
+    /// Whether decoding what was encoded gives every text back, byte for byte.
+    pub fn is_lossless(&self) -> bool {
+        let normalizer = &self.normalizer;
+        !normalizer.nfc
+            && !normalizer.space_sign
+            && normalizer.prefix != Prefix::Segment
+            && !matches!(self.alphabet, Alphabet::CharactersOr(_))
+            && !self.special.tokens().iter().any(|token| token.flags.loses_text())
     }
 
     /// A copy with more special tokens and other roles; `None` as an id means the next free one.
@@ -186,7 +216,7 @@ impl TokenizerSpec {
                 (None, _) => {
                     let id = id.unwrap_or(next);
                     next = next.max(id.saturating_add(1));
-                    tokens.push(SpecialToken { content: content.clone(), id });
+                    tokens.push(SpecialToken::new(content.as_str(), id));
                 }
             }
         }
@@ -194,13 +224,31 @@ impl TokenizerSpec {
         (special.bos, special.eos, special.pad) = (self.special.bos, self.special.eos, self.special.pad);
         roles.assign(&mut special)?;
         let spec = Self { special, ..self.clone() };
-        spec.check_special_ids()?;
+        spec.check_ids()?;
         Ok(spec)
     }
 
-    /// That no special token has the id of an ordinary one.
-    pub(crate) fn check_special_ids(&self) -> Result<()> {
+    /// That no two tokens share an id.
+    pub(crate) fn check_ids(&self) -> Result<()> {
+        let fallback: &[TokenId] = match &self.alphabet {
+            Alphabet::CharactersAndBytes(ids) => &ids[..],
+            Alphabet::Bytes | Alphabet::CharactersOr(_) => &[],
+        };
+        for (byte, &id) in fallback.iter().enumerate() {
+            if self.vocab.bytes(id).is_some() || fallback[..byte].contains(&id) {
+                return Err(Error::Vocabulary(format!(
+                    "the byte 0x{byte:02X} shares its id {id} with a token"
+                )));
+            }
+        }
         for token in self.special.tokens() {
+            if fallback.contains(&token.id) {
+                return Err(Error::SpecialToken(format!(
+                    "special token {} cannot have id {}: that is a byte",
+                    excerpt(&token.content),
+                    token.id
+                )));
+            }
             if let Some(bytes) = self.vocab.bytes(token.id) {
                 return Err(Error::SpecialToken(format!(
                     "special token {} cannot have id {}: that is the token \"{}\"",

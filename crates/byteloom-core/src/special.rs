@@ -5,19 +5,59 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::{Arc, LazyLock};
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
 
 use crate::error::{Error, Result, excerpt};
 use crate::token::{MAX_TOKEN_BYTES, MAX_TOKEN_ID, TokenId};
+use crate::utf8::unit_len;
 
-/// One special token.
+/// One special or added token: an atom that is matched in text as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpecialToken {
     /// The text that spells it.
     pub content: String,
     /// Its id.
     pub id: TokenId,
+    /// How it is matched.
+    pub flags: TokenFlags,
+}
+
+/// How an added token is matched, as `tokenizer.json` has it. The default is a special token, matched exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenFlags {
+    /// Obeys allow and deny sets. An added token that is not special is always matched.
+    pub special: bool,
+    /// Takes the white space before it along. Text is lost then: decoding gives the content alone.
+    pub lstrip: bool,
+    /// Takes the white space after it along.
+    pub rstrip: bool,
+    /// Matches only where no word character stands beside it.
+    pub single_word: bool,
+    /// Is looked for in normalized text, after the others.
+    pub normalized: bool,
+}
+
+impl Default for TokenFlags {
+    fn default() -> Self {
+        Self { special: true, lstrip: false, rstrip: false, single_word: false, normalized: false }
+    }
+}
+
+impl TokenFlags {
+    /// Whether encoding may lose white space at such a token.
+    pub fn loses_text(self) -> bool {
+        self.lstrip || self.rstrip
+    }
+}
+
+impl SpecialToken {
+    /// A special token that is matched exactly.
+    pub fn new(content: impl Into<String>, id: TokenId) -> Self {
+        Self { content: content.into(), id, flags: TokenFlags::default() }
+    }
 }
 
 /// The special tokens of a tokenizer and the roles that some of them have.
@@ -99,7 +139,7 @@ impl SpecialTokens {
 #[derive(Clone, Debug)]
 pub struct SpecialMatcher {
     automaton: Option<AhoCorasick>,
-    ids: Vec<TokenId>,
+    tokens: Arc<[(TokenId, TokenFlags)]>,
     longest: usize,
 }
 
@@ -115,8 +155,8 @@ pub struct SpecialMatch {
 impl SpecialMatcher {
     /// A matcher for `tokens`.
     pub fn new<'a>(tokens: impl IntoIterator<Item = &'a SpecialToken>) -> Result<Self> {
-        let (contents, ids): (Vec<&str>, Vec<TokenId>) =
-            tokens.into_iter().map(|token| (token.content.as_str(), token.id)).unzip();
+        let (contents, tokens): (Vec<&str>, Vec<(TokenId, TokenFlags)>) =
+            tokens.into_iter().map(|token| (token.content.as_str(), (token.id, token.flags))).unzip();
         let longest = contents.iter().map(|content| content.len()).max().unwrap_or(0);
         let automaton = if contents.is_empty() {
             None
@@ -124,14 +164,34 @@ impl SpecialMatcher {
             let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&contents);
             Some(built.map_err(|error| Error::SpecialToken(format!("special tokens do not fit: {error}")))?)
         };
-        Ok(Self { automaton, ids, longest })
+        Ok(Self { automaton, tokens: tokens.into(), longest })
     }
 
-    /// The first match that starts at or after `from`.
+    /// The first match that starts at or after `from`. Its span has the white space that the token takes along, but
+    /// nothing before `from`.
     pub fn find(&self, text: &[u8], from: usize) -> Option<SpecialMatch> {
-        let input = aho_corasick::Input::new(text).span(from..text.len());
-        let found = self.automaton.as_ref()?.find(input)?;
-        Some(SpecialMatch { span: found.range(), id: self.ids[found.pattern().as_usize()] })
+        let automaton = self.automaton.as_ref()?;
+        let mut search = from;
+        loop {
+            let found = automaton.find(aho_corasick::Input::new(text).span(search..text.len()))?;
+            let (id, flags) = self.tokens[found.pattern().as_usize()];
+            let mut span = found.range();
+            if flags.single_word && !stands_alone(text, &span) {
+                search = span.end;
+                continue;
+            }
+            if flags.lstrip {
+                while let Some(space) = last_char(&text[from..span.start]).filter(|c| c.is_whitespace()) {
+                    span.start -= space.len_utf8();
+                }
+            }
+            if flags.rstrip {
+                while let Some(space) = first_char(&text[span.end..]).filter(|c| c.is_whitespace()) {
+                    span.end += space.len_utf8();
+                }
+            }
+            return Some(SpecialMatch { span, id });
+        }
     }
 
     /// Cuts `text` at its special tokens: ordinary runs (possibly empty) and matches in order.
@@ -189,6 +249,26 @@ impl SpecialMatcher {
     }
 }
 
+/// Whether no word character touches `span`.
+fn stands_alone(text: &[u8], span: &Range<usize>) -> bool {
+    // The `\w` of Rust's regex, which is what `tokenizer.json` means.
+    static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\w$").ok());
+    let is_word = |c: char| WORD.as_ref().is_some_and(|word| word.is_match(c.encode_utf8(&mut [0; 4])));
+    !last_char(&text[..span.start]).is_some_and(is_word)
+        && !first_char(&text[span.end..]).is_some_and(is_word)
+}
+
+/// The character at the start of `bytes`, if one is there.
+fn first_char(bytes: &[u8]) -> Option<char> {
+    std::str::from_utf8(&bytes[..unit_len(bytes)]).ok()?.chars().next()
+}
+
+/// The character at the end of `bytes`, if one is there.
+fn last_char(bytes: &[u8]) -> Option<char> {
+    (1..=bytes.len().min(4))
+        .find_map(|len| std::str::from_utf8(&bytes[bytes.len() - len..]).ok()?.chars().next())
+}
+
 /// A stretch of text between special tokens, or one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment<'t> {
@@ -208,7 +288,7 @@ mod tests {
     use super::*;
 
     fn token(content: &str, id: TokenId) -> SpecialToken {
-        SpecialToken { content: content.to_owned(), id }
+        SpecialToken::new(content, id)
     }
 
     #[test]
@@ -230,6 +310,27 @@ mod tests {
         assert!(
             SpecialTokens::new(vec![token("\0", 1), token("\n", 2), token(" ", 3), token("🚀", 4)]).is_ok()
         );
+    }
+
+    #[test]
+    fn flags_are_honoured_as_in_tokenizer_json() {
+        let with = |change: fn(&mut TokenFlags)| {
+            let mut flags = TokenFlags::default();
+            change(&mut flags);
+            SpecialMatcher::new(&[SpecialToken { flags, ..token("<m>", 7) }]).unwrap()
+        };
+        let spans = |matcher: &SpecialMatcher, text: &str| {
+            let mut spans = vec![];
+            let mut from = 0;
+            while let Some(found) = matcher.find(text.as_bytes(), from) {
+                from = found.span.end;
+                spans.push(found.span);
+            }
+            spans
+        };
+        assert_eq!(spans(&with(|f| f.lstrip = true), "a \u{3000}<m> <m>b"), [1..8, 8..12]);
+        assert_eq!(spans(&with(|f| f.rstrip = true), "a <m> \n<m>b"), [2..7, 7..10]);
+        assert_eq!(spans(&with(|f| f.single_word = true), "a<m> <m> <m>é é<m> <m>"), [5..8, 20..23]);
     }
 
     #[test]

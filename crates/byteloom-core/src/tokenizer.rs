@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
@@ -14,8 +15,9 @@ use crate::cache::{Cache, Key};
 use crate::error::{Error, Result, excerpt};
 use crate::format::native;
 use crate::merge::{MergeScratch, MergeTable};
+use crate::normalize::Prefix;
 use crate::pretokenize::PreTokenizer;
-use crate::spec::TokenizerSpec;
+use crate::spec::{Alphabet, TokenizerSpec};
 use crate::special::{SpecialMatcher, SpecialToken, ids_by_content};
 use crate::token::TokenId;
 use crate::utf8::UnitIndex;
@@ -55,9 +57,40 @@ struct Span {
 /// Which special tokens a text may spell, and what happens at the others.
 #[derive(Clone, Debug)]
 pub struct SpecialPolicy {
-    matcher: SpecialMatcher,
+    /// Tokens that are looked for in the text as it is given.
+    given: SpecialMatcher,
+    /// Tokens that are looked for after that, in normalized text.
+    normalized: SpecialMatcher,
     /// Whether a match is an error rather than a token.
     denied: Denied,
+}
+
+impl SpecialPolicy {
+    fn new<'a>(tokens: impl Iterator<Item = &'a SpecialToken> + Clone, denied: Denied) -> Result<Self> {
+        Ok(Self {
+            given: SpecialMatcher::new(tokens.clone().filter(|token| !token.flags.normalized))?,
+            normalized: SpecialMatcher::new(tokens.filter(|token| token.flags.normalized))?,
+            denied,
+        })
+    }
+}
+
+/// A part of a text as encoding sees it; offsets are those of the text as it was given.
+pub(crate) enum Part<'a> {
+    /// An added token.
+    Token {
+        /// Its id.
+        id: TokenId,
+        /// Where it stands.
+        span: Range<usize>,
+    },
+    /// Ordinary text, normalized, and the offsets of its parts.
+    Text {
+        /// The text.
+        text: &'a [u8],
+        /// Offsets in `text` to offsets in the whole text as it was given.
+        original: &'a dyn Fn(Range<usize>) -> Range<usize>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -101,20 +134,30 @@ impl Tokenizer {
     /// # Errors
     /// [`Error::Vocabulary`] or [`Error::SpecialToken`] where the parts of the spec do not fit together.
     pub fn new(spec: TokenizerSpec, cache_bytes: usize) -> Result<Self> {
-        spec.check_special_ids()?;
-        let merges = MergeTable::new(&spec.vocab, &spec.merges)?;
+        spec.check_ids()?;
+        let merges = MergeTable::new(&spec)?;
         let mut pieces = Vec::new();
         let mut spans = vec![Span { start: 0, len: 0, special: false }; spec.max_token_id() as usize + 1];
-        let special = spec.special.tokens().iter().map(|token| (token.id, token.content.as_bytes(), true));
-        for (id, bytes, special) in spec.vocab.iter().map(|(id, bytes)| (id, bytes, false)).chain(special) {
+        let mut place = |id: TokenId, bytes: &[u8], special: bool| {
             spans[id as usize] = Span { start: pieces.len() as u32, len: bytes.len() as u32, special };
             pieces.extend_from_slice(bytes);
+        };
+        for (id, bytes) in spec.vocab.iter() {
+            place(id, bytes, false);
         }
-        let policy = |matcher: SpecialMatcher, denied| SpecialPolicy { matcher, denied };
+        for token in spec.special.tokens() {
+            place(token.id, token.content.as_bytes(), token.flags.special);
+        }
+        if let Alphabet::CharactersAndBytes(ids) = &spec.alphabet {
+            for (byte, &id) in (0..=255).zip(ids.iter()) {
+                place(id, &[byte], false);
+            }
+        }
+        let tokens = spec.special.tokens();
         let compiled = Compiled {
-            deny_all: policy(SpecialMatcher::new(spec.special.tokens())?, Denied::All),
-            allow_all: policy(SpecialMatcher::new(spec.special.tokens())?, Denied::None),
-            ordinary: policy(SpecialMatcher::new([])?, Denied::None),
+            deny_all: SpecialPolicy::new(tokens.iter(), Denied::All)?,
+            allow_all: SpecialPolicy::new(tokens.iter(), Denied::None)?,
+            ordinary: SpecialPolicy::new(tokens.iter().filter(|token| !token.flags.special), Denied::None)?,
             spec,
             merges,
             pieces,
@@ -147,7 +190,9 @@ impl Tokenizer {
 
     /// The number of tokens, special ones included.
     pub fn vocab_size(&self) -> usize {
-        self.compiled.spec.vocab.len() + self.compiled.spec.special.tokens().len()
+        let Compiled { spec, .. } = &*self.compiled;
+        let fallback = if matches!(spec.alphabet, Alphabet::CharactersAndBytes(_)) { 256 } else { 0 };
+        spec.vocab.len() + spec.special.tokens().len() + fallback
     }
 
     /// A hash of everything that ids depend on, in hex: equal for tokenizers that encode and decode alike by
@@ -189,7 +234,9 @@ impl Tokenizer {
         let by_content = ids_by_content(tokens);
         let resolve = |option: &str, set: SpecialSet<'_>| -> Result<Vec<TokenId>> {
             match set {
-                SpecialSet::All => Ok(tokens.iter().map(|token| token.id).collect()),
+                SpecialSet::All => {
+                    Ok(tokens.iter().filter(|token| token.flags.special).map(|token| token.id).collect())
+                }
                 SpecialSet::Names(names) => names
                     .iter()
                     .map(|&name| {
@@ -206,12 +253,9 @@ impl Tokenizer {
         let allowed = resolve("allowed_special", allowed)?;
         let mut denied = resolve("disallowed_special", denied)?;
         denied.retain(|id| !allowed.contains(id));
-        let relevant =
-            tokens.iter().filter(|token| allowed.contains(&token.id) || denied.contains(&token.id));
-        Ok(Cow::Owned(SpecialPolicy {
-            matcher: SpecialMatcher::new(relevant)?,
-            denied: Denied::These(denied),
-        }))
+        let named = |id| allowed.contains(&id) || denied.contains(&id);
+        let relevant = tokens.iter().filter(|token| !token.flags.special || named(token.id));
+        Ok(Cow::Owned(SpecialPolicy::new(relevant, Denied::These(denied.clone()))?))
     }
 
     fn denied_error(&self, text: &[u8], at: usize, id: TokenId) -> Error {
@@ -262,49 +306,115 @@ impl Tokenizer {
         ids: &mut Vec<TokenId>,
         after_block: &mut dyn FnMut(&mut Vec<TokenId>) -> Result<()>,
     ) -> Result<()> {
-        with_workspace(|workspace| {
-            let mut from = 0;
-            while let Some(found) = policy.matcher.find(text, from) {
-                let denied = match &policy.denied {
-                    Denied::All => true,
-                    Denied::None => false,
-                    Denied::These(denied) => denied.contains(&found.id),
-                };
-                if denied {
-                    return Err(self.denied_error(text, found.span.start, found.id));
-                }
-                self.encode_ordinary(&text[from..found.span.start], ids, workspace, after_block)?;
-                ids.push(found.id);
-                from = found.span.end;
+        self.for_each_part(text, policy, &mut |part| match part {
+            Part::Token { id, .. } => {
+                ids.push(id);
+                Ok(())
             }
-            self.encode_ordinary(&text[from..], ids, workspace, after_block)
+            Part::Text { text, .. } => self.encode_ordinary(text, ids, after_block),
         })
     }
 
-    fn encode_ordinary(
+    /// Cuts a text at its added tokens, normalizes what stands between, and hands out the parts in order.
+    pub(crate) fn for_each_part(
         &self,
         text: &[u8],
-        ids: &mut Vec<TokenId>,
-        workspace: &mut Workspace,
-        after_block: &mut dyn FnMut(&mut Vec<TokenId>) -> Result<()>,
+        policy: &SpecialPolicy,
+        visit: &mut dyn FnMut(Part<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Workspace { ends, merge } = workspace;
-        let mut blocks = self.compiled.spec.pretokenizer.blocks(text);
-        let mut start = 0;
-        while blocks.next(ends)? {
-            for &end in ends.iter() {
-                self.encode_pretoken(&text[start..end], ids, merge);
-                start = end;
+        let mut from = 0;
+        // SentencePiece's prefix belongs before all ordinary text, also before a leading token that is not special.
+        let mut prefix_due = true;
+        loop {
+            let found = policy.given.find(text, from);
+            let end = found.as_ref().map_or(text.len(), |found| found.span.start);
+            let before_ordinary =
+                end > from || found.as_ref().is_some_and(|found| !self.is_special(found.id));
+            let prefix = match self.compiled.spec.normalizer.prefix {
+                Prefix::None => false,
+                Prefix::Text => prefix_due && before_ordinary,
+                Prefix::Segment => true,
+            };
+            prefix_due &= !before_ordinary;
+            if end > from || prefix {
+                self.for_each_normalized_part(text, from..end, prefix, policy, visit)?;
             }
-            after_block(ids)?;
+            let Some(found) = found else { return Ok(()) };
+            self.check_allowed(text, policy, found.span.start, found.id)?;
+            from = found.span.end;
+            visit(Part::Token { id: found.id, span: found.span })?;
+        }
+    }
+
+    fn for_each_normalized_part(
+        &self,
+        text: &[u8],
+        segment: Range<usize>,
+        prefix: bool,
+        policy: &SpecialPolicy,
+        visit: &mut dyn FnMut(Part<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let normalized = self.compiled.spec.normalizer.apply(&text[segment.clone()], prefix);
+        let content = &normalized.text[..];
+        let original = |span: Range<usize>| {
+            let span = normalized.map.original(span);
+            segment.start + span.start..segment.start + span.end
+        };
+        let mut from = 0;
+        while let Some(found) = policy.normalized.find(content, from) {
+            let (part, start) = (from..found.span.start, from);
+            if !part.is_empty() {
+                let original = |span: Range<usize>| original(start + span.start..start + span.end);
+                visit(Part::Text { text: &content[part], original: &original })?;
+            }
+            let span = original(found.span.clone());
+            self.check_allowed(text, policy, span.start, found.id)?;
+            visit(Part::Token { id: found.id, span })?;
+            from = found.span.end;
+        }
+        if from < content.len() {
+            let original = |span: Range<usize>| original(from + span.start..from + span.end);
+            visit(Part::Text { text: &content[from..], original: &original })?;
         }
         Ok(())
     }
 
+    fn check_allowed(&self, text: &[u8], policy: &SpecialPolicy, at: usize, id: TokenId) -> Result<()> {
+        let denied = match &policy.denied {
+            Denied::All => self.is_special(id),
+            Denied::None => false,
+            Denied::These(denied) => denied.contains(&id),
+        };
+        if denied { Err(self.denied_error(text, at, id)) } else { Ok(()) }
+    }
+
+    /// Appends the ids of ordinary, normalized text.
+    pub(crate) fn encode_ordinary(
+        &self,
+        text: &[u8],
+        ids: &mut Vec<TokenId>,
+        after_block: &mut dyn FnMut(&mut Vec<TokenId>) -> Result<()>,
+    ) -> Result<()> {
+        with_workspace(|Workspace { ends, merge }| {
+            let mut blocks = self.compiled.spec.pretokenizer.blocks(text);
+            let mut start = 0;
+            while blocks.next(ends)? {
+                for &end in ends.iter() {
+                    self.encode_pretoken(&text[start..end], ids, merge);
+                    start = end;
+                }
+                after_block(ids)?;
+            }
+            Ok(())
+        })
+    }
+
     #[inline]
     fn encode_pretoken(&self, piece: &[u8], ids: &mut Vec<TokenId>, scratch: &mut MergeScratch) {
-        if let [byte] = piece {
-            ids.push(self.compiled.merges.byte_id(*byte));
+        if let [byte] = piece
+            && let Some(id) = self.compiled.merges.byte_id(*byte)
+        {
+            ids.push(id);
             return;
         }
         let Some(key) = Key::new(piece) else {
@@ -380,12 +490,38 @@ impl Tokenizer {
     /// # Errors
     /// [`Error::UnknownToken`] with the position of an id that stands for nothing.
     pub fn decode_into(&self, ids: &[TokenId], skip_special: bool, bytes: &mut Vec<u8>) -> Result<()> {
+        let mut start = self.decode_start();
         for (position, &id) in ids.iter().enumerate() {
-            let piece = self.token_bytes(id).ok_or_else(|| Error::unknown_token(id, position))?;
-            if !(skip_special && self.is_special(id)) {
-                bytes.extend_from_slice(piece);
-            }
+            let piece = self.decode_token(id, skip_special, &mut start);
+            bytes.extend_from_slice(piece.ok_or_else(|| Error::unknown_token(id, position))?);
         }
         Ok(())
     }
+
+    /// What decoding knows before the first id.
+    pub(crate) fn decode_start(&self) -> DecodeStart {
+        DecodeStart { strip_space: self.compiled.spec.normalizer.prefix == Prefix::Text }
+    }
+
+    /// What `id` decodes to; `None` for an id that stands for nothing.
+    #[inline]
+    pub(crate) fn decode_token(
+        &self,
+        id: TokenId,
+        skip_special: bool,
+        start: &mut DecodeStart,
+    ) -> Option<&[u8]> {
+        let piece = self.token_bytes(id)?;
+        if self.is_special(id) {
+            return Some(if skip_special { &[] } else { piece });
+        }
+        let strip = std::mem::take(&mut start.strip_space);
+        Some(if strip { piece.strip_prefix(b" ").unwrap_or(piece) } else { piece })
+    }
+}
+
+/// Whether the space that encoding put before the text is still to be taken away.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecodeStart {
+    strip_space: bool,
 }

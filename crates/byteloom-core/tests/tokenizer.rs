@@ -72,7 +72,8 @@ proptest! {
             prop_assert_eq!(&decode(&tokenizer, &ids), &text);
             prop_assert_eq!(tokenizer.count(&text, policy, &mut || Ok(())).unwrap(), ids.len());
 
-            let spans = tokenizer.byte_spans(&ids);
+            let (same, spans) = tokenizer.encode_spans(&text, policy, &mut || Ok(())).unwrap();
+            prop_assert_eq!(&same, &ids);
             let joined: Vec<u8> = spans.iter().flat_map(|span| text[span.clone()].to_vec()).collect();
             prop_assert_eq!(&joined, &text);
             for (span, &id) in spans.iter().zip(&ids) {

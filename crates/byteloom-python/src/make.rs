@@ -100,7 +100,7 @@ fn special_list(special_tokens: &Bound<'_, PyMapping>) -> PyResult<Vec<SpecialTo
         .iter()
         .map(|item| {
             let (content, id): (String, Bound<'_, PyAny>) = item.extract()?;
-            Ok(SpecialToken { content, id: token_id(&id)? })
+            Ok(SpecialToken::new(content, token_id(&id)?))
         })
         .collect()
 }

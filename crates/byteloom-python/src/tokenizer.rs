@@ -6,6 +6,7 @@ use byteloom_core::letters;
 use byteloom_core::stream;
 use byteloom_core::token::TokenId;
 use byteloom_core::tokenizer::{SpecialPolicy, Tokenizer};
+use byteloom_core::utf8::UnitIndex;
 use numpy::{PyArray1, PyArrayMethods, PyReadwriteArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -425,13 +426,11 @@ impl NativeTokenizer {
         let request = self.request(text, allowed_special, disallowed_special, add_special_tokens, errors)?;
         let Request { text: content, policy, bos, eos } = &request;
         run(text.py(), content.len(), |poll| {
-            let mut ids = Vec::new();
-            self.0.encode_into(content, policy, &mut ids, poll)?;
-            let mut spans = self.0.byte_spans(&ids);
+            let (mut ids, mut spans) = self.0.encode_spans(content, policy, poll)?;
             if in_chars {
                 spans = Tokenizer::char_spans(content, &spans);
             }
-            let end = spans.last().map_or(0, |span| span.end);
+            let end = if in_chars { UnitIndex::new(content).floor(content.len()) } else { content.len() };
             if let Some(bos) = bos {
                 ids.insert(0, *bos);
                 spans.insert(0, 0..0);

@@ -145,8 +145,7 @@ pub fn train(
             tie_break: tie_break.parse()?,
             threads,
         };
-        let declared =
-            (0..).zip(&special_tokens).map(|(id, name)| SpecialToken { content: name.clone(), id });
+        let declared = (0..).zip(&special_tokens).map(|(id, name)| SpecialToken::new(name.clone(), id));
         let mut special = SpecialTokens::new(declared.collect())?;
         roles.assign(&mut special)?;
         let matcher = SpecialMatcher::new(special.tokens())?;

@@ -11,9 +11,10 @@ use sha2::{Digest, Sha256};
 use super::check_size;
 use crate::error::{Error, Result};
 use crate::letters;
+use crate::normalize::{Normalizer, Prefix};
 use crate::pretokenize::PreTokenizer;
 use crate::spec::{Alphabet, SpecialPosition, TokenizerSpec};
-use crate::special::{SpecialToken, SpecialTokens};
+use crate::special::{SpecialToken, SpecialTokens, TokenFlags};
 use crate::token::{MAX_TOKEN_ID, TokenId};
 use crate::vocab::Vocabulary;
 
@@ -24,11 +25,12 @@ pub const VERSION: u64 = 1;
 const COURSE_PATTERN: &str = "course-words";
 const COURSE_SPECIALS: [&str; 5] = ["<pad>", "<bos>", "<eos>", "<user>", "<assistant>"];
 
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 15] = [
     "format",
     "version",
     "pattern",
     "unicode",
+    "normalizer",
     "alphabet",
     "special_tokens",
     "roles",
@@ -37,6 +39,7 @@ const SECTIONS: [&str; 13] = [
     "byte_offset",
     "vocab",
     "merges",
+    "ranks",
     "metadata",
 ];
 
@@ -65,8 +68,7 @@ fn body(spec: &TokenizerSpec) -> String {
 }
 
 fn sections(spec: &TokenizerSpec) -> Vec<(&'static str, String)> {
-    let special: Vec<Value> =
-        spec.special.tokens().iter().map(|token| json!({"id": token.id, "content": token.content})).collect();
+    let special: Vec<Value> = spec.special.tokens().iter().map(special_value).collect();
     let roles = json!({"bos": spec.special.bos, "eos": spec.special.eos, "pad": spec.special.pad});
     let pretokenizer = &spec.pretokenizer;
     let mut sections = vec![
@@ -74,7 +76,8 @@ fn sections(spec: &TokenizerSpec) -> Vec<(&'static str, String)> {
         ("version", json!(VERSION).to_string()),
         ("pattern", json!({"name": pretokenizer.name(), "regex": pretokenizer.regex()}).to_string()),
         ("unicode", json!(pretokenizer.unicode_version()).to_string()),
-        ("alphabet", json!(spec.alphabet.as_str()).to_string()),
+        ("normalizer", normalizer_value(&spec.normalizer).to_string()),
+        ("alphabet", alphabet_value(&spec.alphabet).to_string()),
         ("special_tokens", Value::Array(special).to_string()),
         ("roles", roles.to_string()),
         ("special_position", json!(spec.special_position.as_str()).to_string()),
@@ -85,8 +88,51 @@ fn sections(spec: &TokenizerSpec) -> Vec<(&'static str, String)> {
         None => sections.push(("vocab", vocab_text(&spec.vocab))),
     }
     sections.push(("merges", merges_text(&spec.merges)));
+    if let Some(ranks) = &spec.shared_ranks {
+        sections.push(("ranks", json!(ranks).to_string()));
+    }
     sections.push(("metadata", spec.metadata.to_string()));
     sections
+}
+
+/// Only what is not the default is written, so that the common case stays short.
+fn special_value(token: &SpecialToken) -> Value {
+    let mut value = json!({"id": token.id, "content": token.content});
+    let default = TokenFlags::default();
+    for (name, get) in FLAGS {
+        if get(&token.flags) != get(&default) {
+            value[name] = json!(get(&token.flags));
+        }
+    }
+    value
+}
+
+type FlagOf = fn(&TokenFlags) -> bool;
+const FLAGS: [(&str, FlagOf); 5] = [
+    ("special", |flags| flags.special),
+    ("lstrip", |flags| flags.lstrip),
+    ("rstrip", |flags| flags.rstrip),
+    ("single_word", |flags| flags.single_word),
+    ("normalized", |flags| flags.normalized),
+];
+
+fn normalizer_value(normalizer: &Normalizer) -> Value {
+    if normalizer.is_identity() {
+        return Value::Null;
+    }
+    json!({
+        "nfc": normalizer.nfc,
+        "space_sign": normalizer.space_sign,
+        "prefix": normalizer.prefix.as_str(),
+    })
+}
+
+fn alphabet_value(alphabet: &Alphabet) -> Value {
+    match alphabet {
+        Alphabet::Bytes => json!({"symbols": "bytes"}),
+        Alphabet::CharactersAndBytes(ids) => json!({"symbols": "characters", "byte_ids": &ids[..]}),
+        Alphabet::CharactersOr(unknown) => json!({"symbols": "characters", "unknown": unknown}),
+    }
 }
 
 fn vocab_text(vocab: &Vocabulary) -> String {
@@ -175,9 +221,6 @@ pub fn read(data: &[u8]) -> Result<TokenizerSpec> {
 }
 
 fn read_sections(sections: &Map<String, Value>) -> Result<TokenizerSpec> {
-    if string(sections, "alphabet")? != Alphabet::Bytes.as_str() {
-        return Err(Error::format("alphabet", "must be \"bytes\""));
-    }
     let pretokenizer = read_pattern(sections)?;
     let merges = read_merges(sections)?;
     let special_position = SpecialPosition::parse(string(sections, "special_position")?)
@@ -192,14 +235,17 @@ fn read_sections(sections: &Map<String, Value>) -> Result<TokenizerSpec> {
             return Err(Error::format("vocab", "exactly one of \"vocab\" and \"byte_offset\" must be there"));
         }
     };
+    let shared_ranks = sections.get("ranks").map(|_| list(sections, "ranks")).transpose()?;
     Ok(TokenizerSpec {
         vocab,
         merges,
+        shared_ranks: shared_ranks.map(|ranks| numbers(ranks, "ranks")).transpose()?,
         whole_tokens,
+        normalizer: read_normalizer(section(sections, "normalizer")?)?,
         pretokenizer,
         special: read_special(sections)?,
         special_position,
-        alphabet: Alphabet::Bytes,
+        alphabet: read_alphabet(section(sections, "alphabet")?)?,
         metadata: section(sections, "metadata")?.clone(),
     })
 }
@@ -220,6 +266,66 @@ fn id(value: &Value, place: impl FnOnce() -> String) -> Result<TokenId> {
     match value.as_u64() {
         Some(id) if id <= u64::from(MAX_TOKEN_ID) => Ok(id as TokenId),
         _ => Err(Error::format(place(), format!("{value} is no id: ids go from 0 to {MAX_TOKEN_ID}"))),
+    }
+}
+
+fn numbers(values: &[Value], name: &str) -> Result<Vec<TokenId>> {
+    values.iter().enumerate().map(|(index, value)| id(value, || format!("{name}[{index}]"))).collect()
+}
+
+/// An object that has none but these keys.
+fn object<'v>(value: &'v Value, name: &str, keys: &[&str]) -> Result<&'v Map<String, Value>> {
+    let object = value.as_object().ok_or_else(|| Error::format(name, "must be an object"))?;
+    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+        Some(unknown) => Err(Error::format(name, format!("has an unknown part {unknown:?}"))),
+        None => Ok(object),
+    }
+}
+
+fn flag(object: &Map<String, Value>, name: &str, place: &str, default: bool) -> Result<bool> {
+    match object.get(name) {
+        None => Ok(default),
+        Some(Value::Bool(value)) => Ok(*value),
+        Some(_) => Err(Error::format(place, format!("{name:?} must be true or false"))),
+    }
+}
+
+fn read_normalizer(value: &Value) -> Result<Normalizer> {
+    if value.is_null() {
+        return Ok(Normalizer::default());
+    }
+    let place = "normalizer";
+    let parts = object(value, place, &["nfc", "space_sign", "prefix"])?;
+    let prefix = match parts.get("prefix").and_then(Value::as_str) {
+        Some("none") => Prefix::None,
+        Some("text") => Prefix::Text,
+        Some("segment") => Prefix::Segment,
+        _ => return Err(Error::format(place, "\"prefix\" must be \"none\", \"text\" or \"segment\"")),
+    };
+    Ok(Normalizer {
+        nfc: flag(parts, "nfc", place, false)?,
+        space_sign: flag(parts, "space_sign", place, false)?,
+        prefix,
+    })
+}
+
+fn read_alphabet(value: &Value) -> Result<Alphabet> {
+    let parts = object(value, "alphabet", &["symbols", "byte_ids", "unknown"])?;
+    let symbols = parts.get("symbols").and_then(Value::as_str);
+    match (symbols, parts.get("byte_ids"), parts.get("unknown")) {
+        (Some("bytes"), None, None) => Ok(Alphabet::Bytes),
+        (Some("characters"), Some(Value::Array(ids)), None) => {
+            let ids = numbers(ids, "alphabet.byte_ids")?;
+            let ids = ids.try_into().map_err(|_| Error::format("alphabet.byte_ids", "must be 256 ids"))?;
+            Ok(Alphabet::CharactersAndBytes(Box::new(ids)))
+        }
+        (Some("characters"), None, Some(unknown)) => {
+            Ok(Alphabet::CharactersOr(id(unknown, || "alphabet.unknown".to_owned())?))
+        }
+        _ => Err(Error::format(
+            "alphabet",
+            "\"symbols\" must be \"bytes\", or \"characters\" with either \"byte_ids\" or \"unknown\"",
+        )),
     }
 }
 
@@ -303,7 +409,17 @@ fn read_special(sections: &Map<String, Value>) -> Result<SpecialTokens> {
         let content = token.get("content").and_then(Value::as_str);
         let content = content.ok_or_else(|| Error::format(place(), "must hold a \"content\""))?;
         let id = id(token.get("id").unwrap_or(&Value::Null), place)?;
-        tokens.push(SpecialToken { content: content.to_owned(), id });
+        let keys = ["id", "content", "special", "lstrip", "rstrip", "single_word", "normalized"];
+        let parts = object(token, &place(), &keys)?;
+        let flag = |name, default| flag(parts, name, &place(), default);
+        let flags = TokenFlags {
+            special: flag("special", true)?,
+            lstrip: flag("lstrip", false)?,
+            rstrip: flag("rstrip", false)?,
+            single_word: flag("single_word", false)?,
+            normalized: flag("normalized", false)?,
+        };
+        tokens.push(SpecialToken { flags, ..SpecialToken::new(content, id) });
     }
     let mut special = SpecialTokens::new(tokens)?;
     let roles = section(sections, "roles")?;
@@ -355,6 +471,27 @@ mod tests {
             assert_eq!(write(&again), file);
             assert!(again.vocab == spec.vocab);
             assert_eq!((again.merges, again.special), (spec.merges, spec.special));
+        }
+    }
+
+    #[test]
+    fn every_part_of_a_spec_is_kept() {
+        let mut spec = sample();
+        let flags = TokenFlags { special: false, lstrip: true, normalized: true, ..TokenFlags::default() };
+        let token = SpecialToken { flags, ..SpecialToken::new("<m>", 999) };
+        spec.special = SpecialTokens::new(vec![token]).unwrap();
+        spec.normalizer = Normalizer { nfc: true, space_sign: false, prefix: Prefix::Segment };
+        spec.shared_ranks = Some(vec![0, 0, 1]);
+        for alphabet in [
+            Alphabet::Bytes,
+            Alphabet::CharactersOr(7),
+            Alphabet::CharactersAndBytes(Box::new(std::array::from_fn(|byte| 1000 + byte as TokenId))),
+        ] {
+            spec.alphabet = alphabet;
+            let again = read(&write(&spec)).unwrap();
+            assert_eq!(write(&again), write(&spec));
+            assert_eq!((&again.special, &again.normalizer), (&spec.special, &spec.normalizer));
+            assert_eq!((&again.alphabet, &again.shared_ranks), (&spec.alphabet, &spec.shared_ranks));
         }
     }
 

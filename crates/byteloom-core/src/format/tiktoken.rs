@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::check_size;
 use crate::error::{Error, Result, excerpt};
+use crate::normalize::Normalizer;
 use crate::pretokenize::PreTokenizer;
 use crate::spec::{Alphabet, SpecialPosition, TokenizerSpec};
 use crate::special::{SpecialToken, SpecialTokens};
@@ -84,7 +85,7 @@ pub fn read(data: &[u8], pattern: Option<&str>, special: Option<Vec<SpecialToken
     };
     let special = special.unwrap_or_else(|| {
         let known = known.map_or(&[][..], |known| known.special);
-        known.iter().map(|&(content, id)| SpecialToken { content: content.to_owned(), id }).collect()
+        known.iter().map(|&(content, id)| SpecialToken::new(content, id)).collect()
     });
     from_ranks(ranks, pattern, special)
 }
@@ -112,7 +113,9 @@ pub fn from_ranks(
     Ok(TokenizerSpec {
         vocab,
         merges,
+        shared_ranks: None,
         whole_tokens: true,
+        normalizer: Normalizer::default(),
         pretokenizer: PreTokenizer::new(pattern)?,
         special: SpecialTokens::new(special)?,
         special_position: SpecialPosition::Last,

@@ -38,9 +38,8 @@ const PIECES: [&str; 14] = [
 ];
 
 fn trainer(pattern: &str, threads: usize) -> Trainer {
-    let specials: Vec<SpecialToken> = [("<|x|>", 1), (" of\n", 2), ("b<|x", 3)]
-        .map(|(content, id)| SpecialToken { content: content.into(), id })
-        .into();
+    let specials: Vec<SpecialToken> =
+        [("<|x|>", 1), (" of\n", 2), ("b<|x", 3)].map(|(content, id)| SpecialToken::new(content, id)).into();
     let config = TrainConfig { merges: 40, threads, ..TrainConfig::default() };
     let specials = SpecialMatcher::new(&specials).unwrap();
     Trainer::new(PreTokenizer::new(pattern).unwrap(), specials, config).unwrap()
