@@ -231,8 +231,9 @@ mod tests {
         assert_eq!(result.map.original(0..1), 0..1);
         assert_eq!(result.map.original(1..3), 1..4);
         assert_eq!(result.map.original(1..2), 1..4);
-        assert_eq!(result.map.original(3..4), 4..5);
-        assert_eq!(result.map.original(4..6), 5..8);
+        // A character that decomposes may join what stands before it, so both map as one.
+        assert_eq!(result.map.original(3..4), 4..8);
+        assert_eq!(result.map.original(4..6), 4..8);
         assert!(matches!(nfc().apply("plain é".as_bytes(), false).text, Cow::Borrowed(_)));
     }
 

@@ -330,7 +330,7 @@ mod tests {
         };
         assert_eq!(spans(&with(|f| f.lstrip = true), "a \u{3000}<m> <m>b"), [1..8, 8..12]);
         assert_eq!(spans(&with(|f| f.rstrip = true), "a <m> \n<m>b"), [2..7, 7..10]);
-        assert_eq!(spans(&with(|f| f.single_word = true), "a<m> <m> <m>é é<m> <m>"), [5..8, 20..23]);
+        assert_eq!(spans(&with(|f| f.single_word = true), "a<m> <m> <m>é é<m> <m>"), [5..8, 21..24]);
     }
 
     #[test]
