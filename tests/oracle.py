@@ -1,4 +1,4 @@
-"""What a tokenizer should do, said as plainly as possible: the slow truth that the engine is tested against."""
+"""What a tokenizer should do, as plainly as possible: the slow truth that the engine is tested against."""
 
 import re
 from collections import Counter
@@ -58,7 +58,7 @@ def merge_lowest(symbols, rank, join):
 
 
 def encode_ranks(piece, ranks):
-    """One pre-token by tiktoken's rule: a pair merges if its bytes are a token, and that token's id is its rank.
+    """One pre-token by tiktoken's rule: a pair merges if its bytes are a token; the id is the rank.
 
     A pre-token that is a token as a whole is that token, even where merges would not build it.
 

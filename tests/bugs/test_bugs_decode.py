@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import SAMPLES, raises_cleanly
 
 import byteloom as bl
+from helpers import SAMPLES, raises_cleanly
 
 
 def every_decode(tok, ids):
@@ -99,7 +99,11 @@ def test_dec_010_special_tokens_are_kept_unless_asked(cl100k):
 def test_dec_011_bytes_of_tokens_join(cl100k):
     for text in ("👍", *SAMPLES):
         ids = cl100k.encode(text)
-        assert b"".join(cl100k.decode_bytes([token]) for token in ids) == cl100k.decode_bytes(ids) == text.encode()
+        assert (
+            b"".join(cl100k.decode_bytes([token]) for token in ids)
+            == cl100k.decode_bytes(ids)
+            == text.encode()
+        )
         assert b"".join(map(cl100k.id_to_bytes, ids)) == text.encode()
 
 

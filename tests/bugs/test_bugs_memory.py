@@ -3,11 +3,14 @@
 import sys
 
 import pytest
+
 from helpers import RSS, run_python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
-PREPARE = RSS + """
+PREPARE = (
+    RSS
+    + """
 import random, sys, warnings
 import numpy
 import byteloom as bl
@@ -17,11 +20,14 @@ tok = bl.Tokenizer.train("the cat and the can and the cat 0123456789abcdef " * 3
 def hexes(start, count):
     return " ".join(f"{(start + i) * 0x9E3779B97F4A7C15 % 2**64:016x}" for i in range(count))
 """
+)
 
 
 @pytest.mark.parametrize(("limit", "most"), [(0, 8), (2**20, 12), (None, 110)])
 def test_mem_001_remembered_pretokens_are_bounded(limit, most):
-    code = PREPARE + f"""
+    code = (
+        PREPARE
+        + f"""
 limit = {limit}
 tok = tok if limit is None else tok.with_cache_bytes(limit)
 plain = tok.with_cache_bytes(0)
@@ -36,11 +42,14 @@ for turn in range(60):
 del text, ids
 print((rss() - before) / MIB)
 """
+    )
     assert float(run_python(code)) < most
 
 
 def test_mem_001_threads_share_the_limit():
-    code = PREPARE + """
+    code = (
+        PREPARE
+        + """
 small = tok.with_cache_bytes(MIB)
 texts = [hexes(i * 1000, 1000) for i in range(200)]
 small.count_batch(texts, threads=4)
@@ -49,11 +58,14 @@ for turn in range(5):
     small.count_batch(texts, threads=4)
 print((rss() - before) / MIB)
 """
+    )
     assert float(run_python(code)) < 24
 
 
 def test_mem_003_loading_leaks_nothing(data_dir):
-    code = PREPARE + """
+    code = (
+        PREPARE
+        + """
 path = sys.argv[1]
 def load():
     return bl.Tokenizer.from_tiktoken(path).encode("hello world")
@@ -64,11 +76,14 @@ for _ in range(15):
     load()
 print((rss() - before) / MIB)
 """
+    )
     assert float(run_python(code, data_dir / "vocab" / "cl100k_base.tiktoken", timeout=100)) < 12
 
 
 def test_mem_003_making_and_dropping_leaks_nothing():
-    code = PREPARE + """
+    code = (
+        PREPARE
+        + """
 import pickle
 data = tok.to_bytes()
 def make():
@@ -83,11 +98,14 @@ for _ in range(600):
     make()
 print((rss() - before) / MIB)
 """
+    )
     assert float(run_python(code)) < 10
 
 
 def test_mem_004_one_large_text_into_an_array():
-    code = PREPARE + """
+    code = (
+        PREPARE
+        + """
 text = "the cat and the can, 0123456789abcdef; " * 1_500_000
 plain = tok.with_cache_bytes(0)
 plain.count(text[:1000])
@@ -95,6 +113,7 @@ before = peak()
 ids = plain.encode_array(text)
 print((peak() - before - 4 * len(ids)) / MIB, len(text) / MIB)
 """
+    )
     above, size = map(float, run_python(code).split())
     # The ids while they grow may take as much again as in the end; a second copy of the text may not.
     assert above < 128
@@ -102,7 +121,9 @@ print((peak() - before - 4 * len(ids)) / MIB, len(text) / MIB)
 
 
 def test_mem_004_counting_needs_no_ids():
-    code = PREPARE + """
+    code = (
+        PREPARE
+        + """
 text = "the cat and the can, 0123456789abcdef; " * 1_500_000
 plain = tok.with_cache_bytes(0)
 plain.count(text[:1000])
@@ -110,11 +131,14 @@ before = peak()
 plain.count(text)
 print((peak() - before) / MIB)
 """
+    )
     assert float(run_python(code)) < 32
 
 
 def test_mem_006_failing_calls_leak_nothing():
-    code = PREPARE + """
+    code = (
+        PREPARE
+        + """
 special = tok.with_special_tokens(["<|end|>"])
 shared = "a<|end|>b"
 array = numpy.array([97, 2**31], dtype=numpy.uint32)
@@ -149,11 +173,14 @@ after = [sys.getrefcount(thing) for thing in (shared, array, special, None, str,
 assert all(abs(new - old) < 50 for new, old in zip(after, counts)), (counts, after)
 print((rss() - before) / MIB)
 """
+    )
     assert float(run_python(code)) < 4
 
 
 def test_repeated_calls_leak_nothing():
-    code = PREPARE + """
+    code = (
+        PREPARE
+        + """
 special = tok.with_special_tokens(["<|end|>"])
 text = "the cat and the can <|end|> é日🚀" * 5
 def use():
@@ -164,7 +191,8 @@ def use():
     special.encode_with_offsets(text, allowed_special="all")
     special.truncate(text, 5, disallowed_special=())
     special.chunk(text, 9, disallowed_special=())
-    special.decode(ids), special.decode(array), special.decode_batch([ids, array]), special.decode_with_offsets(ids)
+    special.decode(ids), special.decode(array), special.decode_batch([ids, array])
+    special.decode_with_offsets(ids)
     decoder = special.stream_decoder()
     decoder.feed(ids), decoder.flush()
     special.special_tokens, special.merges, special.info(), special.id_to_token(97), special.fingerprint
@@ -175,4 +203,5 @@ for _ in range(5000):
     use()
 print((rss() - before) / MIB)
 """
+    )
     assert float(run_python(code)) < 6

@@ -3,9 +3,9 @@
 import itertools
 
 import pytest
-from helpers import raises_cleanly, train_quietly
 
 import byteloom as bl
+from helpers import raises_cleanly, train_quietly
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
@@ -103,7 +103,22 @@ def test_spt_010_white_space_beside_a_special_token(cl100k):
 
 
 @pytest.mark.parametrize(
-    "name", ["\0", "\n", "👍", "x" * 10_000, " ", " lead", "trail ", "\ufeff", "\u0120\u010a", "é", "<0x41>", '"\\{}'], ids=ascii
+    "name",
+    [
+        "\0",
+        "\n",
+        "👍",
+        "x" * 10_000,
+        " ",
+        " lead",
+        "trail ",
+        "\ufeff",
+        "\u0120\u010a",
+        "é",
+        "<0x41>",
+        '"\\{}',
+    ],
+    ids=ascii,
 )
 def test_spt_013_unusual_special_tokens(name, tmp_path):
     tok = with_specials({name: 300})

@@ -4,10 +4,10 @@ import random
 import sys
 
 import pytest
-from helpers import RSS, raises_cleanly, run_python, train_quietly
-from oracle import COURSE_PATTERNS, count_words, split, train
 
 import byteloom as bl
+from helpers import RSS, raises_cleanly, run_python, train_quietly
+from oracle import COURSE_PATTERNS, count_words, split, train
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -23,10 +23,18 @@ def test_trn_002_every_merge_has_the_highest_true_count():
         longest = seeded.choice([None, 2, 3, 4, 5, 6])
         minimum = seeded.randint(1, 3)
         tok = train_quietly(text, 300, pattern="simple", min_frequency=minimum, max_token_length=longest)
-        assert tok.merges == train(words_of([text], "simple"), 44, min_frequency=minimum, max_token_length=longest)
+        assert tok.merges == train(
+            words_of([text], "simple"), 44, min_frequency=minimum, max_token_length=longest
+        )
 
 
-TIES = ["abcabcabdabd", "aaaa bbbb cccc", "xyzxyzzyxzyx", "ab ba ab ba cd dc", "".join(f"{a}{b} " for a in "abcd" for b in "abcd") * 2]
+TIES = [
+    "abcabcabdabd",
+    "aaaa bbbb cccc",
+    "xyzxyzzyxzyx",
+    "ab ba ab ba cd dc",
+    "".join(f"{a}{b} " for a in "abcd" for b in "abcd") * 2,
+]
 
 
 def test_trn_004_neither_threads_nor_hash_seed_nor_chance_decide():
@@ -38,7 +46,9 @@ def test_trn_004_neither_threads_nor_hash_seed_nor_chance_decide():
         for threads in (1, 2, 4, 8):
             for _ in range(3):
                 prints = [
-                    bl.Tokenizer.train([text] * 9, 300, pattern="simple", tie_break=rule, threads=threads).fingerprint
+                    bl.Tokenizer.train(
+                        [text] * 9, 300, pattern="simple", tie_break=rule, threads=threads
+                    ).fingerprint
                     for text in {TIES!r}
                     for rule in ("smallest_pair", "huggingface", "first_seen")
                 ]
@@ -58,7 +68,9 @@ def test_trn_005_runs_overlap_when_counted_and_not_when_merged():
             text = "a" * length
             tok = train_quietly(text, 270, pattern="none", tie_break=tie_break, min_frequency=1)
             assert tok.merges == train({text.encode(): 1}, 14, tie_break, min_frequency=1)
-            assert tok.encode(text) == (train_quietly(text, 270, pattern="none", min_frequency=1).encode(text))
+            assert tok.encode(text) == (
+                train_quietly(text, 270, pattern="none", min_frequency=1).encode(text)
+            )
     three = train_quietly("aaaa", 300, pattern="none", min_frequency=3)
     assert three.merges == [(97, 97)]
     assert three.encode("aaaa") == [256, 256]
@@ -92,7 +104,10 @@ def test_trn_010_documents_that_fail():
         bl.Tokenizer.train(["a", None], 300)
     with raises_cleanly(bl.TextError):
         bl.Tokenizer.train(["a\ud800b"], 300)
-    assert train_quietly([b"abab"], 300, pattern="none").merges == train_quietly(["abab"], 300, pattern="none").merges
+    assert (
+        train_quietly([b"abab"], 300, pattern="none").merges
+        == train_quietly(["abab"], 300, pattern="none").merges
+    )
     for kind in (KeyboardInterrupt, SystemExit, GeneratorExit):
 
         def leaving(kind=kind):
@@ -130,7 +145,10 @@ def test_trn_013_long_lines_are_counted(length, tmp_path):
     path = tmp_path / "line.txt"
     path.write_text(line, encoding="utf-8")
     for pattern in ("cl100k", "none"):
-        text_tok, file_tok = train_quietly(line, 300, pattern=pattern), train_quietly(path, 300, pattern=pattern)
+        text_tok, file_tok = (
+            train_quietly(line, 300, pattern=pattern),
+            train_quietly(path, 300, pattern=pattern),
+        )
         assert text_tok.merges == file_tok.merges
         assert len(text_tok.merges) == 44
 
@@ -146,7 +164,10 @@ def test_trn_014_no_merge_crosses_a_document(tie_break):
 def test_trn_014_the_pieces_in_which_a_file_is_read_do_not_show(tmp_path):
     # Words, runs of white space and long words lie across every place where a reader may stop.
     seeded = random.Random(14)
-    parts = [seeded.choice(["low ", "lower\n\n", "  \n ", "x" * 5000, "日本語", " " * 3000, "don't ", "\r\n"]) for _ in range(3000)]
+    parts = [
+        seeded.choice(["low ", "lower\n\n", "  \n ", "x" * 5000, "日本語", " " * 3000, "don't ", "\r\n"])
+        for _ in range(3000)
+    ]
     text = "".join(parts)
     path = tmp_path / "corpus.txt"
     path.write_text(text, encoding="utf-8", newline="")
@@ -162,7 +183,9 @@ def test_trn_014_the_pieces_in_which_a_file_is_read_do_not_show(tmp_path):
 
 @linux
 def test_trn_016_memory_follows_distinct_words_not_bytes_read():
-    code = RSS + """
+    code = (
+        RSS
+        + """
 import random, warnings
 import byteloom as bl
 warnings.simplefilter("ignore")
@@ -176,6 +199,7 @@ before = peak()
 bl.Tokenizer.train(documents(400), 400)
 print((peak() - before) // 2**20)
 """
+    )
     # 72 MB of text went through.
     assert int(run_python(code)) < 40
 

@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+
 from helpers import assert_entry_points_agree
 
-VECTORS = [json.loads(line) for line in Path(__file__).with_name("cl100k.jsonl").read_text("utf-8").splitlines()]
+VECTORS = [
+    json.loads(line) for line in Path(__file__).with_name("cl100k.jsonl").read_text("utf-8").splitlines()
+]
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])

@@ -1,9 +1,9 @@
 """Values small enough to check by hand, and the printed results of the courses."""
 
 import pytest
-from helpers import train_quietly
 
 import byteloom as bl
+from helpers import train_quietly
 
 COURSE_SPECIALS = ["<pad>", "<bos>", "<eos>", "<user>", "<assistant>"]
 
@@ -69,7 +69,11 @@ def test_hugging_face_prefers_printable_bytes():
         ("course-gpt2", "Don't stop_now 42x", ["Don", "'t", " stop", "_", "now", " 42", "x"]),
         ("gpt2", "Don't stop_now 42x", ["Don", "'t", " stop", "_", "now", " 42", "x"]),
         ("gpt2", "hello   world  ", ["hello", "  ", " world", "  "]),
-        ("cl100k", "I'LL pay 12345\r\n\r\n  now", ["I", "'LL", " pay", " ", "123", "45", "\r\n\r\n", " ", " now"]),
+        (
+            "cl100k",
+            "I'LL pay 12345\r\n\r\n  now",
+            ["I", "'LL", " pay", " ", "123", "45", "\r\n\r\n", " ", " now"],
+        ),
         ("cl100k", "x\n  ", ["x", "\n  "]),
         ("llama3", "x\n  ", ["x", "\n", "  "]),
         ("qwen2", "12345", ["1", "2", "3", "4", "5"]),

@@ -1,4 +1,4 @@
-"""Every Unicode scalar is in the class that references at Unicode 16.0 put it in, for every built-in pattern."""
+"""Every Unicode scalar is in the class that references at Unicode 16.0 put it in, in every pattern."""
 
 import random
 import re
@@ -6,10 +6,10 @@ import unicodedata
 
 import numpy as np
 import pytest
-from helpers import train_quietly
-from oracle import COURSE_PATTERNS
 
 import byteloom as bl
+from helpers import train_quietly
+from oracle import COURSE_PATTERNS
 
 PUBLISHED = ["gpt2", "cl100k", "o200k", "llama3", "qwen2"]
 
@@ -19,7 +19,7 @@ UNIFORM = [*range(0x3_2FFF, 0xE_0000), *range(0xE_1000, 0x11_0000)]
 
 
 def contexts(start, stop):
-    """Texts that hold the scalars between two places of the lists: varied ones in many contexts, uniform ones in one."""
+    """Texts of the scalars between two places of the lists: varied ones in many contexts, others in one."""
     for code in VARIED[start:stop]:
         c = chr(code)
         yield f"a{c}b1{c}2 {c}.{c} '{c}'s{c}{c}\n{c}\rA{c}/"
@@ -47,21 +47,27 @@ def pair_ranks():
     """
     pairs = [bytes([left, right]) for left in range(256) for right in range(256)]
     random.Random(5).shuffle(pairs)
-    return {bytes([byte]): byte for byte in range(256)} | {pair: 256 + rank for rank, pair in enumerate(pairs)}
+    return {bytes([byte]): byte for byte in range(256)} | {
+        pair: 256 + rank for rank, pair in enumerate(pairs)
+    }
 
 
 @pytest.mark.parametrize("pattern", PUBLISHED)
 def test_every_scalar_as_tiktoken_cuts_it(published, pattern):
     tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
     ranks = pair_ranks()
-    theirs = tiktoken.Encoding(pattern, pat_str=published[pattern]["pattern"], mergeable_ranks=ranks, special_tokens={})
+    theirs = tiktoken.Encoding(
+        pattern, pat_str=published[pattern]["pattern"], mergeable_ranks=ranks, special_tokens={}
+    )
     ours = bl.Tokenizer.from_tiktoken(ranks, pattern=pattern)
     for start in BLOCKS:
         text = "".join(contexts(start, start + STEP))
         expected = np.asarray(theirs.encode_to_numpy(text), dtype=np.uint32)
         if not np.array_equal(ours.encode_array(text), expected):
-            wrong = [part for part in contexts(start, start + STEP) if ours.encode(part) != theirs.encode(part)]
-            pytest.fail(f"{len(wrong)} contexts differ, such as {ascii(wrong[:3])}")
+            wrong = [
+                part for part in contexts(start, start + STEP) if ours.encode(part) != theirs.encode(part)
+            ]
+            pytest.fail(f"{len(wrong)} contexts differ, such as {wrong[:3]!a}")
 
 
 def hugging_face_pieces(published, pattern):
@@ -70,9 +76,11 @@ def hugging_face_pieces(published, pattern):
     return lambda text: [piece for piece, _ in split.pre_tokenize_str(text)]
 
 
-# Hugging Face's `Regex` does not know the possessive spelling of cl100k; llama3 is the same away from the end.
+# Hugging Face's `Regex` does not know cl100k's possessive spelling; llama3 is the same away from the end.
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k", "llama3", "qwen2"])
-@pytest.mark.parametrize("start", [0, 0x1F000, pytest.param(None, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize(
+    "start", [0, 0x1F000, pytest.param(None, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+)
 def test_pretokens_as_hugging_face_cuts_them(published, pattern, start):
     pieces = hugging_face_pieces(published, pattern)
     tok = train_quietly("", 256, pattern=pattern)
@@ -98,4 +106,4 @@ def test_every_assigned_scalar_as_python_cuts_it(pattern):
         text = "".join(parts)
         if tok.pretokens(text) != regex.findall(text):
             wrong = [part for part in parts if tok.pretokens(part) != regex.findall(part)]
-            pytest.fail(f"{len(wrong)} contexts differ, such as {ascii(wrong[:3])}")
+            pytest.fail(f"{len(wrong)} contexts differ, such as {wrong[:3]!a}")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import INVALID_BYTES, SAMPLES
 
 import byteloom as bl
+from helpers import INVALID_BYTES, SAMPLES
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
 
@@ -64,7 +64,9 @@ def test_a_corpus_as_one_text(pair, corpus, name):
 def test_a_corpus_document_by_document(pair, documents, name):
     ours, theirs = pair
     texts = documents(name, 2_000_000 if theirs.name == "cl100k" else 400_000)
-    assert ours.encode_batch(texts, disallowed_special=()) == theirs.encode_ordinary_batch(texts, num_threads=2)
+    assert ours.encode_batch(texts, disallowed_special=()) == theirs.encode_ordinary_batch(
+        texts, num_threads=2
+    )
     assert ours.encode_batch_array(texts, disallowed_special=(), threads=2).tolist() == [
         ours.encode_ordinary(text) for text in texts
     ]
@@ -105,7 +107,12 @@ def test_small_texts_special_tokens_and_surrogates(pair):
     for text in SAMPLES:
         assert ours.encode(text) == theirs.encode(text)
     special = theirs.special_tokens_set
-    for text in ("a<|endoftext|>b", "<|endoftext|><|endoftext|>", "x <|im_end|> y", "<|eot_id|>\n\n<|end_of_text|>"):
+    for text in (
+        "a<|endoftext|>b",
+        "<|endoftext|><|endoftext|>",
+        "x <|im_end|> y",
+        "<|eot_id|>\n\n<|end_of_text|>",
+    ):
         assert ours.encode(text, allowed_special="all") == theirs.encode(text, allowed_special="all")
         assert ours.encode(text, disallowed_special=()) == theirs.encode(text, disallowed_special=())
         if any(name in text for name in special):
@@ -129,7 +136,15 @@ def test_decoding(pair):
 def test_random_strings(pair):
     ours, theirs = pair
     seeded = random.Random(11)
-    ranges = [(0, 0x7F), (0, 0x24F), (0x2000, 0x206F), (0x3000, 0x30FF), (0x4E00, 0x4EFF), (0x1F300, 0x1F6FF), (0, 0x10FFFF)]
+    ranges = [
+        (0, 0x7F),
+        (0, 0x24F),
+        (0x2000, 0x206F),
+        (0x3000, 0x30FF),
+        (0x4E00, 0x4EFF),
+        (0x1F300, 0x1F6FF),
+        (0, 0x10FFFF),
+    ]
     for _ in range(5_000):
         low, high = seeded.choice(ranges)
         codes = [seeded.randint(low, high) for _ in range(seeded.randint(1, 40))]

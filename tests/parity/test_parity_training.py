@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from oracle import hugging_face_order
 
 import byteloom as bl
+from oracle import hugging_face_order
 
 
 def learned(tok):

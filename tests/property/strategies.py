@@ -3,21 +3,33 @@
 from hypothesis import strategies as st
 
 FRAGMENTS = [
-    "a", "A", "ß", "é", "e\u0301", "Ж", "日", "本", "ก", "\u1c89", "\U000323b0", "👍", "👍🏽", "\u200d", "'", "'s", "'S", "'ll",
-    "'\u017f", "’t", "1", "12", "²", "½", "٣", " ", "  ", "\t", "\n", "\r\n", "\r", "\n\n", "\x0b", "\x1c", "\x85", "\xa0", "\u2003",
-    "\u2028", "\u3000", "\u180e", "\u200b", "_", "-", "/", "//", "!", "...", "=>", "\x00", "\x7f", "\ufeff", "\ufffd",
-    "<", "<|", "|>", "the", " the", "and",
+    "a", "A", "ß", "é", "e\u0301", "Ж", "日", "本", "ก", "\u1c89", "\U000323b0", "👍", "👍🏽", "\u200d",
+    "'", "'s", "'S", "'ll", "'\u017f", "’t", "1", "12", "²", "½", "٣", " ", "  ", "\t", "\n", "\r\n", "\r", "\n\n",
+    "\x0b", "\x1c", "\x85", "\xa0", "\u2003", "\u2028", "\u3000", "\u180e", "\u200b", "_", "-", "/", "//", "!",
+    "...", "=>", "\x00", "\x7f", "\ufeff", "\ufffd", "<", "<|", "|>", "the", " the", "and",
 ]  # fmt: skip
 """Pieces of text that pre-tokenizers and UTF-8 readers treat differently."""
 
 texts = st.one_of(
     st.text(),
     st.lists(st.sampled_from(FRAGMENTS), max_size=30).map("".join),
-    st.builds(lambda a, n, b: a * n + b, st.sampled_from(FRAGMENTS), st.integers(0, 70), st.sampled_from(FRAGMENTS)),
+    st.builds(
+        lambda a, n, b: a * n + b, st.sampled_from(FRAGMENTS), st.integers(0, 70), st.sampled_from(FRAGMENTS)
+    ),
 )
 
 bad_bytes = st.sampled_from(
-    [b"\xff", b"\x80", b"\xc3", b"\xe6\x97", b"\xf0\x9f\x91", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xe0\x80"]
+    [
+        b"\xff",
+        b"\x80",
+        b"\xc3",
+        b"\xe6\x97",
+        b"\xf0\x9f\x91",
+        b"\xed\xa0\x80",
+        b"\xc0\xaf",
+        b"\xf4\x90\x80\x80",
+        b"\xe0\x80",
+    ]
 )
 
 byte_texts = st.one_of(
@@ -57,7 +69,7 @@ def rank_tables(draw):
 
 @st.composite
 def merge_lists(draw):
-    """Merges of ids over a tiny alphabet: any two tokens that exist may be joined, even to bytes seen before."""
+    """Merges of ids over a tiny alphabet: any two tokens may be joined, even to bytes that are a token."""
     known = list(draw(st.sampled_from([b"a", b"ab", b"abc"])))
     merges = []
     for _ in range(draw(st.integers(0, 20))):
@@ -77,7 +89,9 @@ def corpora(draw, specials=()):
     letters = draw(st.sampled_from(TRAINING_ALPHABETS))
     part = st.one_of(
         st.text(letters, max_size=25),
-        st.builds(lambda unit, times: unit * times, st.text(letters, min_size=1, max_size=4), st.integers(1, 12)),
+        st.builds(
+            lambda unit, times: unit * times, st.text(letters, min_size=1, max_size=4), st.integers(1, 12)
+        ),
         *([st.sampled_from(sorted(specials))] if specials else []),
     )
     return draw(st.lists(st.lists(part, max_size=5).map("".join), max_size=6))

@@ -1,15 +1,16 @@
 """Encoding: lossless for every text, equal to the naive merge loop, the same through every door."""
 
 import re
+from itertools import pairwise
 
 import pytest
-from helpers import ALL_PATTERNS, assert_entry_points_agree, train_quietly
 from hypothesis import example, given
 from hypothesis import strategies as st
-from oracle import COURSE_PATTERNS, encode_merges, encode_ranks, split, split_specials
 from strategies import byte_texts, merge_lists, pieces, rank_tables, texts
 
 import byteloom as bl
+from helpers import ALL_PATTERNS, assert_entry_points_agree, train_quietly
+from oracle import COURSE_PATTERNS, encode_merges, encode_ranks, split, split_specials
 
 CORPUS = "the cat and the other; l'été, 日本語 日本 1234 1234 \n\n  the 🚀🚀 don't don't\n" * 3
 
@@ -88,7 +89,37 @@ def test_merge_lists_merge_as_the_naive_loop_does(merges, piece):
     assert tok.encode(piece) == encode_merges(piece, merges)
 
 
-LENGTHS = sorted({1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 258, 400, 511, 512, 513, 1025})
+LENGTHS = sorted(
+    {
+        1,
+        2,
+        3,
+        7,
+        8,
+        9,
+        15,
+        16,
+        17,
+        31,
+        32,
+        33,
+        63,
+        64,
+        65,
+        127,
+        128,
+        129,
+        255,
+        256,
+        257,
+        258,
+        400,
+        511,
+        512,
+        513,
+        1025,
+    }
+)
 
 
 @pytest.mark.parametrize("alphabet", [b"a", b"ab", b"abz", bytes(range(97, 123)), bytes(range(256))], ids=len)
@@ -109,7 +140,12 @@ def test_course_patterns_cut_as_python_does(pattern, text):
     assert TOKENIZERS[pattern].pretokens(text) == split(text, pattern)
 
 
-@given(text=st.lists(st.sampled_from(["a", "b", "<", "x", ">", "<x>", "<x>>", "<xx>"]), max_size=25).map("".join), data=st.data())
+@given(
+    text=st.lists(st.sampled_from(["a", "b", "<", "x", ">", "<x>", "<x>>", "<xx>"]), max_size=25).map(
+        "".join
+    ),
+    data=st.data(),
+)
 def test_special_tokens_are_found_leftmost_and_longest(text, data):
     names = data.draw(st.lists(st.text("ab<x>", min_size=1, max_size=4), min_size=1, max_size=6, unique=True))
     specials = {name: 300 + index for index, name in enumerate(names)}
@@ -195,7 +231,7 @@ def test_a_stream_in_any_pieces_is_the_text(name, data, cuts, order):
     ids = tok.encode(data)
     decoder = tok.stream_decoder()
     edges = sorted({0, len(ids), *(cut for cut in cuts if cut < len(ids))})
-    parts = [decoder.feed(ids[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    parts = [decoder.feed(ids[start:end]) for start, end in pairwise(edges)]
     assert "".join(parts) + decoder.flush() == tok.decode(ids)
     shuffled = order.sample(ids, len(ids))
     parts = [decoder.feed(token) for token in shuffled]

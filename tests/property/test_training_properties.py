@@ -1,13 +1,15 @@
 """Training equals the oracle that counts everything anew each round, for every tie-break."""
 
 import re
+from itertools import pairwise
 
 import pytest
-from helpers import train_quietly
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import COURSE_PATTERNS, count_words, split, train
 from strategies import corpora
+
+from helpers import train_quietly
+from oracle import COURSE_PATTERNS, count_words, split, train
 
 TIE_BREAKS = ["smallest_pair", "huggingface", "first_seen"]
 SPECIALS = {"<s>", "<s>a", "b "}
@@ -40,7 +42,9 @@ def test_special_tokens_are_never_learned(tie_break, documents, chosen):
     tok = train_quietly(
         documents, 300, pattern="course-ws", tie_break=tie_break, special_tokens=specials, **chosen
     )
-    expected = expected_merges(documents, "course-ws", 300 - 256 - len(specials), specials, tie_break=tie_break, **chosen)
+    expected = expected_merges(
+        documents, "course-ws", 300 - 256 - len(specials), specials, tie_break=tie_break, **chosen
+    )
     assert tok.merges == expected
     assert tok.special_tokens == {name: 256 + len(expected) + index for index, name in enumerate(specials)}
 
@@ -54,18 +58,20 @@ def test_threads_do_not_matter(tie_break, documents, threads):
     assert one.merges == other.merges
 
 
-@given(words=st.lists(st.text("ab", min_size=1, max_size=6), min_size=1, max_size=30), cuts=st.lists(st.integers(0, 30)))
+@given(
+    words=st.lists(st.text("ab", min_size=1, max_size=6), min_size=1, max_size=30),
+    cuts=st.lists(st.integers(0, 30)),
+)
 def test_where_documents_end_between_words_does_not_matter(words, cuts):
     # With this pattern a newline is a pre-token of its own, so documents may end before any of them.
     whole = "\n".join(words)
     edges = sorted({0, len(words), *(cut for cut in cuts if cut < len(words))})
-    documents = [
-        ("\n" if start else "") + "\n".join(words[start:end]) for start, end in zip(edges, edges[1:], strict=False)
-    ]
+    documents = [("\n" if start else "") + "\n".join(words[start:end]) for start, end in pairwise(edges)]
     assert "".join(documents) == whole
     for tie_break in TIE_BREAKS:
         one, other = (
-            train_quietly(data, 300, pattern="simple", tie_break=tie_break, min_frequency=1) for data in (whole, documents)
+            train_quietly(data, 300, pattern="simple", tie_break=tie_break, min_frequency=1)
+            for data in (whole, documents)
         )
         assert one.merges == other.merges
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import INVALID_BYTES, SAMPLES, raises_cleanly
 
 import byteloom as bl
+from helpers import INVALID_BYTES, SAMPLES, raises_cleanly
 
 
 @pytest.mark.parametrize("text", SAMPLES)
@@ -79,7 +79,9 @@ def every_decode(tok, ids):
     ]
 
 
-@pytest.mark.parametrize("bad", [259, 299, 301, 2**24, 2**31, 2**32 - 1, 2**32 + 97, 2**64 + 97, -1, -(2**40)])
+@pytest.mark.parametrize(
+    "bad", [259, 299, 301, 2**24, 2**31, 2**32 - 1, 2**32 + 97, 2**64 + 97, -1, -(2**40)]
+)
 def test_an_id_of_no_token_is_named_with_its_position(abc_tok, bad):
     for call in every_decode(abc_tok, [97, 98, bad, 99]):
         with raises_cleanly(bl.UnknownTokenError):
@@ -93,7 +95,9 @@ def test_an_id_of_no_token_is_named_with_its_position(abc_tok, bad):
     assert abc_tok.decode([97]) == "a"
 
 
-@pytest.mark.parametrize(("dtype", "bad"), [("int64", -1), ("uint64", 2**64 - 1), ("int8", -3), ("uint32", 2**32 - 1)])
+@pytest.mark.parametrize(
+    ("dtype", "bad"), [("int64", -1), ("uint64", 2**64 - 1), ("int8", -3), ("uint32", 2**32 - 1)]
+)
 def test_an_id_of_no_token_in_an_array(abc_tok, dtype, bad):
     for call in every_decode(abc_tok, np.array([97, bad], dtype=dtype)):
         with pytest.raises(bl.UnknownTokenError) as caught:
@@ -101,7 +105,9 @@ def test_an_id_of_no_token_in_an_array(abc_tok, dtype, bad):
         assert (caught.value.args, caught.value.position) == ((bad,), 1)
 
 
-@pytest.mark.parametrize("bad", [True, False, 1.0, "a", None, b"a", [1], 1 + 0j, np.bool_(True), np.float32(1)])
+@pytest.mark.parametrize(
+    "bad", [True, False, 1.0, "a", None, b"a", [1], 1 + 0j, np.bool_(True), np.float32(1)]
+)
 def test_what_is_no_id_is_a_type_error(bytes_tok, bad):
     for call in every_decode(bytes_tok, [97, bad]):
         with raises_cleanly(TypeError):
@@ -110,7 +116,18 @@ def test_what_is_no_id_is_a_type_error(bytes_tok, bad):
 
 @pytest.mark.parametrize(
     "ids",
-    ["97", b"97", None, 97, 1.5, np.array([1.0]), np.array([True]), np.array(["a"]), np.array([[97]]), np.array(97)],
+    [
+        "97",
+        b"97",
+        None,
+        97,
+        1.5,
+        np.array([1.0]),
+        np.array([True]),
+        np.array(["a"]),
+        np.array([[97]]),
+        np.array(97),
+    ],
 )
 def test_what_is_no_sequence_of_ids_is_a_type_error(bytes_tok, ids):
     for method in (bytes_tok.decode, bytes_tok.decode_bytes, bytes_tok.decode_with_offsets):

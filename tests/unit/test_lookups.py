@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from helpers import raises_cleanly, train_quietly
 
 import byteloom as bl
+from helpers import raises_cleanly, train_quietly
 
 
 def test_sizes_are_one_number(tok, special_tok):
@@ -77,7 +77,18 @@ def test_patterns(tok):
 def test_every_pattern_name_works():
     names = bl.pattern_names()
     assert len(names) == len(set(names))
-    expected = {"gpt2", "cl100k", "o200k", "llama3", "qwen2", "simple", "course-words", "course-ws", "course-gpt2", "none"}
+    expected = {
+        "gpt2",
+        "cl100k",
+        "o200k",
+        "llama3",
+        "qwen2",
+        "simple",
+        "course-words",
+        "course-ws",
+        "course-gpt2",
+        "none",
+    }
     assert expected <= set(names)
     for name in names:
         assert train_quietly("low lower", 257, pattern=name).encode_ordinary("xyz") == [120, 121, 122]

@@ -3,9 +3,9 @@
 import pickle
 
 import pytest
-from helpers import run_python
 
 import byteloom as bl
+from helpers import run_python
 
 
 def test_a_tokenizer_never_changes(tok):
@@ -66,7 +66,9 @@ def test_errors_raised_by_the_engine_are_the_public_classes():
         tok.encode("\udc00")
 
 
-@pytest.mark.parametrize("module", ["numpy", "tqdm", "click", "tiktoken", "tokenizers", "asyncio", "multiprocessing"])
+@pytest.mark.parametrize(
+    "module", ["numpy", "tqdm", "click", "tiktoken", "tokenizers", "asyncio", "multiprocessing"]
+)
 def test_import_loads_nothing_heavy(module):
     assert run_python(f"import sys, byteloom; print({module!r} in sys.modules)").strip() == "False"
 

@@ -1,9 +1,9 @@
 """Offsets say which characters or bytes a token covers; truncate and chunk are built on the same places."""
 
 import pytest
-from helpers import INVALID_BYTES, SAMPLES, raises_cleanly
 
 import byteloom as bl
+from helpers import INVALID_BYTES, SAMPLES, raises_cleanly
 
 
 def expected_offsets(tok, text, unit):
@@ -11,10 +11,10 @@ def expected_offsets(tok, text, unit):
     data = text if isinstance(text, bytes) else text.encode()
     spans, at = [], 0
     for token in tok.encode_ordinary(text):
-        spans.append((at, at := at + len(tok.id_to_bytes(token))))
+        spans += [(at, at := at + len(tok.id_to_bytes(token)))]
     if unit == "byte":
         return spans
-    # The character that holds each byte; a byte outside valid UTF-8 is one character, as surrogateescape has it.
+    # The character that holds each byte; a byte outside valid UTF-8 is one, as in surrogateescape.
     holder = []
     for index, char in enumerate(data.decode(errors="surrogateescape")):
         holder += [index] * len(char.encode(errors="surrogateescape"))

@@ -3,9 +3,9 @@
 import itertools
 
 import pytest
-from helpers import raises_cleanly, train_quietly
 
 import byteloom as bl
+from helpers import raises_cleanly, train_quietly
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
@@ -18,13 +18,17 @@ def every_encode(tok, text, **options):
     yield lambda: tok.encode(text, **options)
     yield lambda: tok.encode_batch([text], **options)[0]
     yield lambda: tok.encode_array(text, **options).tolist()
-    yield lambda: tok.encode_batch_array([text], **options)[0].tolist()
+    yield lambda: tok.encode_batch_array([text], **options).tolist()[0]
     yield lambda: tok.encode_with_offsets(text, **options)[0]
 
 
 def test_a_special_token_in_text_is_refused_by_default(bytes_tok):
     for text, place in (("né<|end|>", 2), ("né<|end|>".encode(), 3)):
-        calls = [*every_encode(bytes_tok, text), lambda t=text: bytes_tok.count(t), lambda t=text: bytes_tok.count_batch([t])]
+        calls = [
+            *every_encode(bytes_tok, text),
+            lambda t=text: bytes_tok.count(t),
+            lambda t=text: bytes_tok.count_batch([t]),
+        ]
         for call in calls:
             with pytest.raises(bl.SpecialTokenError) as caught:
                 call()
@@ -38,7 +42,13 @@ def test_encode_ordinary_reads_every_text_as_text(bytes_tok):
 
 def test_allowed_special_tokens_become_their_id(bytes_tok):
     text = "a<|end|>b<|pad|>"
-    for allowed in ("all", {"<|end|>", "<|pad|>"}, ["<|end|>", "<|pad|>"], ("<|pad|>", "<|end|>"), frozenset(["<|end|>", "<|pad|>"])):
+    for allowed in (
+        "all",
+        {"<|end|>", "<|pad|>"},
+        ["<|end|>", "<|pad|>"],
+        ("<|pad|>", "<|end|>"),
+        frozenset(["<|end|>", "<|pad|>"]),
+    ):
         for call in every_encode(bytes_tok, text, allowed_special=allowed):
             assert call() == [97, 256, 98, 257]
         assert bytes_tok.count(text, allowed_special=allowed) == 4
@@ -53,7 +63,9 @@ def test_what_is_not_allowed_is_still_refused(bytes_tok):
 
 def test_what_is_neither_allowed_nor_disallowed_is_text(bytes_tok):
     expected = [97, 256, *b"<|pad|>"]
-    for call in every_encode(bytes_tok, "a<|end|><|pad|>", allowed_special={"<|end|>"}, disallowed_special=()):
+    for call in every_encode(
+        bytes_tok, "a<|end|><|pad|>", allowed_special={"<|end|>"}, disallowed_special=()
+    ):
         assert call() == expected
     assert bytes_tok.encode("<|pad|>", disallowed_special={"<|end|>"}) == list(b"<|pad|>")
     with pytest.raises(bl.SpecialTokenError):
@@ -110,7 +122,9 @@ def test_nearly_special_is_text(bytes_tok):
         assert 256 not in bytes_tok.encode(text)
 
 
-@pytest.mark.parametrize("name", ["\x00", "\n", " ", "  x ", "👍", "日本", "a", "é" * 5000, "<|a b|>", "\u0120\u010a"])
+@pytest.mark.parametrize(
+    "name", ["\x00", "\n", " ", "  x ", "👍", "日本", "a", "é" * 5000, "<|a b|>", "\u0120\u010a"]
+)
 def test_unusual_names(name, tmp_path):
     tok = with_specials({name: 300})
     text = f"<{name}>{name}"
@@ -122,7 +136,9 @@ def test_unusual_names(name, tmp_path):
     assert tok.decode_bytes(tok.encode_ordinary(text)) == text.encode()
 
 
-@pytest.mark.parametrize("specials", [{"": 300}, {"<a>": 300, "<b>": 300}, {"<a>": 97}, {"<a>": -1}, {"<a>": 2**40}])
+@pytest.mark.parametrize(
+    "specials", [{"": 300}, {"<a>": 300, "<b>": 300}, {"<a>": 97}, {"<a>": -1}, {"<a>": 2**40}]
+)
 def test_special_tokens_that_cannot_be(specials):
     with raises_cleanly(ValueError, TypeError):
         with_specials(specials)
@@ -227,7 +243,9 @@ def test_special_position(position):
 
 
 def test_special_tokens_in_training_text_are_boundaries():
-    tok = train_quietly(["ab<|end|>cd"] * 20, 400, pattern="none", special_tokens=["<|end|>"], min_frequency=1)
+    tok = train_quietly(
+        ["ab<|end|>cd"] * 20, 400, pattern="none", special_tokens=["<|end|>"], min_frequency=1
+    )
     learned = {tok.id_to_bytes(256 + index) for index in range(len(tok.merges))}
     assert learned == {b"ab", b"cd"}
 

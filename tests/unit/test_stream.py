@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import INVALID_BYTES, SAMPLES, raises_cleanly
 
 import byteloom as bl
+from helpers import INVALID_BYTES, SAMPLES, raises_cleanly
 
 
 @pytest.mark.parametrize("text", SAMPLES)

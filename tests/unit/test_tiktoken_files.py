@@ -3,9 +3,9 @@
 import base64
 
 import pytest
-from helpers import raises_cleanly
 
 import byteloom as bl
+from helpers import raises_cleanly
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
@@ -35,7 +35,9 @@ def test_a_file_and_a_mapping_are_the_same_tokenizer(tmp_path, end):
 
 def test_order_of_lines_does_not_matter(tmp_path):
     path = write(tmp_path / "ranks.tiktoken", lines(RANKS)[::-1])
-    assert bl.Tokenizer.from_tiktoken(path, pattern="gpt2") == bl.Tokenizer.from_tiktoken(RANKS, pattern="gpt2")
+    assert bl.Tokenizer.from_tiktoken(path, pattern="gpt2") == bl.Tokenizer.from_tiktoken(
+        RANKS, pattern="gpt2"
+    )
 
 
 def test_an_unknown_file_needs_a_pattern(tmp_path):
@@ -49,7 +51,19 @@ def test_an_unknown_file_needs_a_pattern(tmp_path):
 
 @pytest.mark.parametrize(
     "bad",
-    [b"!!!! 7", b"YQ==", b"YQ== x", b"YQ== -1", b"YQ== 1.5", b"YQ== 99999999999", b"YQ== 1 2", b"YQ 7", b" 7", b"\xff\xfe 7", b"Y 7"],
+    [
+        b"!!!! 7",
+        b"YQ==",
+        b"YQ== x",
+        b"YQ== -1",
+        b"YQ== 1.5",
+        b"YQ== 99999999999",
+        b"YQ== 1 2",
+        b"YQ 7",
+        b" 7",
+        b"\xff\xfe 7",
+        b"Y 7",
+    ],
 )
 @pytest.mark.parametrize("number", [1, 100, 259])
 def test_a_bad_line_is_named_by_its_number(tmp_path, bad, number):
@@ -81,7 +95,16 @@ def test_every_byte_must_have_a_token(missing):
 
 @pytest.mark.parametrize(
     "ranks",
-    [{}, BYTES | {b"": 256}, BYTES | {"ab": 256}, BYTES | {b"ab": "256"}, BYTES | {b"ab": -1}, BYTES | {b"ab": 2**40}, BYTES | {b"ab": 1.5}, BYTES | {b"ab": True}],
+    [
+        {},
+        BYTES | {b"": 256},
+        BYTES | {"ab": 256},
+        BYTES | {b"ab": "256"},
+        BYTES | {b"ab": -1},
+        BYTES | {b"ab": 2**40},
+        BYTES | {b"ab": 1.5},
+        BYTES | {b"ab": True},
+    ],
     ids=["empty", "empty token", "str token", "str rank", "negative", "huge", "float", "bool"],
 )
 def test_mappings_that_cannot_be(ranks):

@@ -7,9 +7,9 @@ import warnings
 from pathlib import Path
 
 import pytest
-from helpers import raises_cleanly, train_quietly
 
 import byteloom as bl
+from helpers import raises_cleanly, train_quietly
 
 
 def learned(tok):
@@ -21,7 +21,15 @@ def learned(tok):
 
 @pytest.mark.parametrize(
     "data",
-    ["low lower", b"low lower", bytearray(b"low lower"), ["low lower"], ("low lower",), iter(["low lower"]), [b"low lower"]],
+    [
+        "low lower",
+        b"low lower",
+        bytearray(b"low lower"),
+        ["low lower"],
+        ("low lower",),
+        iter(["low lower"]),
+        [b"low lower"],
+    ],
 )
 def test_every_kind_of_text(data):
     assert bl.Tokenizer.train(data, 257).merges == [(108, 111)]
@@ -115,7 +123,9 @@ def test_an_error_of_the_iterable_passes_unchanged():
 
 @pytest.mark.parametrize("documents", [["a", None], ["a", 3], ["a", ["b"]]])
 def test_a_document_of_another_type_is_named_by_index(documents):
-    with pytest.raises(TypeError, match=rf"1.*{type(documents[1]).__name__}|{type(documents[1]).__name__}.*1"):
+    with pytest.raises(
+        TypeError, match=rf"1.*{type(documents[1]).__name__}|{type(documents[1]).__name__}.*1"
+    ):
         bl.Tokenizer.train(documents, 300)
 
 
@@ -176,10 +186,12 @@ def test_replace_puts_the_replacement_character_and_counts(tmp_path):
     path.write_bytes(b"ok \xff\xfe bad")
     tok = train_quietly(path, 300, errors="replace", min_frequency=1, pattern="none")
     assert tok == train_quietly("ok \ufffd\ufffd bad", 300, min_frequency=1, pattern="none")
-    assert train_quietly(["a\ud800b"], 300, errors="replace", min_frequency=1, pattern="none") == train_quietly(
-        "a\ufffdb", 300, min_frequency=1, pattern="none"
+    assert train_quietly(
+        ["a\ud800b"], 300, errors="replace", min_frequency=1, pattern="none"
+    ) == train_quietly("a\ufffdb", 300, min_frequency=1, pattern="none")
+    assert any(
+        value == 2 for key, value in tok.training_report.items() if "replace" in key or "invalid" in key
     )
-    assert any(value == 2 for key, value in tok.training_report.items() if "replace" in key or "invalid" in key)
 
 
 def test_keep_learns_from_the_raw_bytes(tmp_path):
