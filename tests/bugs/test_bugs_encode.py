@@ -163,13 +163,13 @@ def test_enc_018_the_unicode_version_is_stated(cl100k, tmp_path):
 
 
 def test_enc_028_lone_surrogates_in_every_entry_point(cl100k):
-    repaired = {
-        "\ud83d": [5809],
-        "a\udfffb": [64, 5809, 65],
-        "\ud83d\udc4d": [9468, 239, 235],
-        "\udc4d\ud83d": [10178],
-    }
-    for text, ids in repaired.items():
+    repaired = [
+        ("\ud83d", [5809]),
+        ("a\udfffb", [64, 5809, 65]),
+        ("\ud83d\udc4d", [9468, 239, 235]),
+        ("\udc4d\ud83d", [10178]),
+    ]
+    for text, ids in repaired:
         index = next(i for i, char in enumerate(text) if "\ud800" <= char <= "\udfff")
         calls = [
             cl100k.encode,
