@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 FRAGMENTS = [
     "a", "A", "ß", "é", "e\u0301", "Ж", "日", "本", "ก", "\u1c89", "\U000323b0", "👍", "👍🏽", "\u200d",
     "'", "'s", "'S", "'ll", "'\u017f", "’t", "1", "12", "²", "½", "٣", " ", "  ", "\t", "\n", "\r\n", "\r",
-    "\n\n", "\x0b", "\x1c", "\x85", "\xa0", "\u2003", "\u2028", "\u3000", "\u180e", "\u200b", "_", "-", "/", "//",
-    "!", "...", "=>", "\x00", "\x7f", "\ufeff", "\ufffd", "<", "<|", "|>", "the", " the", "and",
+    "\n\n", "\x0b", "\x1c", "\x85", "\xa0", "\u2003", "\u2028", "\u3000", "\u180e", "\u200b", "_", "-", "/",
+    "//", "!", "...", "=>", "\x00", "\x7f", "\ufeff", "\ufffd", "<", "<|", "|>", "the", " the", "and",
 ]  # fmt: skip
 """Pieces of text that pre-tokenizers and UTF-8 readers treat differently."""
 
