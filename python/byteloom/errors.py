@@ -66,7 +66,9 @@ class PatchingError(ByteloomError, ValueError):
 
 
 class UnknownTokenError(ByteloomError, KeyError):
-    """An id that stands for no token; `args[0]` is the id, `position` its place in the sequence.
+    """An id that stands for no token.
+
+    `args[0]` is the id, `position` its place in the sequence, `item` the sequence of a batch that held it.
 
     >>> error = UnknownTokenError(300, position=2)
     >>> str(error)
@@ -75,16 +77,19 @@ class UnknownTokenError(ByteloomError, KeyError):
     (300,)
     """
 
-    def __init__(self, id: int, position: int | None = None) -> None:  # noqa: A002
+    def __init__(self, id: int, position: int | None = None, item: str | None = None) -> None:  # noqa: A002
         super().__init__(id)
         self.position = position
+        self.item = item
 
     def __str__(self) -> str:
         where = "" if self.position is None else f" at position {self.position}"
+        if self.item is not None:
+            where += f" of {self.item}"
         return f"id {self.args[0]}{where} is not in the vocabulary"
 
-    def __reduce__(self) -> tuple[type["UnknownTokenError"], tuple[int, int | None]]:
-        return type(self), (self.args[0], self.position)
+    def __reduce__(self) -> tuple[type["UnknownTokenError"], tuple[int, int | None, str | None]]:
+        return type(self), (self.args[0], self.position, self.item)
 
 
 class TrainingWarning(UserWarning):

@@ -40,6 +40,8 @@ pub enum Error {
         id: i128,
         /// Its place in the sequence, counted from 0.
         position: usize,
+        /// Which item of a batch held it, such as `("sequence", 3)`.
+        item: Option<(String, usize)>,
     },
     /// An option outside its range.
     Argument(String),
@@ -73,9 +75,24 @@ impl Error {
         Self::Io { path: path.into(), source }
     }
 
+    /// The same error, its message beginning with the place of the item in its batch.
+    #[must_use]
+    pub fn in_item(self, what: &str, index: usize) -> Self {
+        let named = |message: String| format!("{what} {index}: {message}");
+        match self {
+            Self::SpecialToken(message) => Self::SpecialToken(named(message)),
+            Self::Text(message) => Self::Text(named(message)),
+            Self::Pattern { pattern, message } => Self::Pattern { pattern, message: named(message) },
+            Self::UnknownToken { id, position, .. } => {
+                Self::UnknownToken { id, position, item: Some((what.to_owned(), index)) }
+            }
+            other => other,
+        }
+    }
+
     /// An id that stands for no token.
     pub(crate) fn unknown_token(id: TokenId, position: usize) -> Self {
-        Self::UnknownToken { id: i128::from(id), position }
+        Self::UnknownToken { id: i128::from(id), position, item: None }
     }
 }
 
@@ -89,8 +106,12 @@ impl fmt::Display for Error {
             | Self::Argument(message) => f.write_str(message),
             Self::Format { place, message } => write!(f, "{place}: {message}"),
             Self::Pattern { pattern, message } => write!(f, "pattern {}: {message}", excerpt(pattern)),
-            Self::UnknownToken { id, position } => {
-                write!(f, "id {id} at position {position} is not in the vocabulary")
+            Self::UnknownToken { id, position, item } => {
+                write!(f, "id {id} at position {position}")?;
+                if let Some((what, index)) = item {
+                    write!(f, " of {what} {index}")?;
+                }
+                f.write_str(" is not in the vocabulary")
             }
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Interrupted => f.write_str("interrupted"),

@@ -1,9 +1,35 @@
 //! The core of byteloom: byte-level BPE in pure Rust.
-#![cfg_attr(not(test), deny(missing_docs))]
+//!
+//! A tokenizer is plain data, a [`spec::TokenizerSpec`]. Trainers and readers make one, writers read it, and
+//! [`tokenizer::Tokenizer`] compiles it once and never changes.
+//!
+//! ```
+//! use byteloom_core::{pretokenize::PreTokenizer, spec::{SpecialPosition, TokenizerSpec}, tokenizer::Tokenizer};
+//!
+//! let merges = [(b't'.into(), b'h'.into()), (256, b'e'.into())];
+//! let spec = TokenizerSpec::from_merges(&merges, PreTokenizer::new("gpt2")?, &[], SpecialPosition::Last)?;
+//! let tokenizer = Tokenizer::new(spec, 0)?;
+//! let mut ids = Vec::new();
+//! tokenizer.encode_into("the thaw".as_bytes(), tokenizer.deny_all(), &mut ids, &mut || Ok(()))?;
+//! assert_eq!(ids, [257, 32, 256, 97, 119]);
+//! # Ok::<(), byteloom_core::Error>(())
+//! ```
 
+pub mod cache;
 pub mod error;
+pub mod files;
+pub mod format;
+pub mod letters;
+pub mod merge;
+pub mod offsets;
+pub mod parallel;
 pub mod pretokenize;
 pub mod special;
+pub mod spec;
+pub mod stream;
 pub mod token;
+pub mod tokenizer;
+pub mod utf8;
+pub mod vocab;
 
 pub use error::{Error, Result};

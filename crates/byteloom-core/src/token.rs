@@ -7,7 +7,10 @@ pub type TokenId = u32;
 pub type Rank = u32;
 
 /// The largest id a tokenizer may use. Higher ids are refused before anything is sized by them.
-pub const MAX_TOKEN_ID: TokenId = (1 << 24) - 1;
+pub const MAX_TOKEN_ID: TokenId = (1 << 22) - 1;
 
 /// The longest token, in bytes, that a vocabulary may hold.
 pub const MAX_TOKEN_BYTES: usize = 1 << 16;
+
+/// The most bytes that all tokens of a vocabulary may have together.
+pub const MAX_VOCABULARY_BYTES: usize = 1 << 28;

@@ -1,0 +1,300 @@
+//! A bounded memory of pre-tokens and their ids, shared by all threads without a lock.
+//!
+//! A slot is one cache line of eight words: a header, 24 bytes of key, and up to eight ids. The header holds a
+//! version that is odd while a writer is at work. A reader that sees the version change, or odd, takes it for a
+//! miss; a writer that finds another at work gives up. So a result is either exact or not there, and ids never
+//! depend on the cache. All words are atomics: no `unsafe`, no torn reads that go unnoticed.
+//!
+//! Tables grow by a factor of four up to the limit, each allocated only when the one before it has filled; the limit
+//! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+
+use crate::token::TokenId;
+
+/// The memory a tokenizer uses for remembered pre-tokens unless asked otherwise.
+pub const DEFAULT_CACHE_BYTES: usize = 64 << 20;
+
+/// The longest pre-token that is remembered, in bytes.
+pub const MAX_KEY: usize = 24;
+const KEY_WORDS: usize = MAX_KEY / 8;
+const MAX_IDS: usize = 8;
+const SLOT_BYTES: usize = 64;
+const SMALLEST_TABLE: usize = 1 << 18;
+const LEVELS: usize = 8;
+
+/// One cache line.
+#[repr(align(64))]
+#[derive(Debug, bytemuck::Zeroable)]
+struct Slot {
+    header: AtomicU64,
+    key: [AtomicU64; KEY_WORDS],
+    ids: [AtomicU64; MAX_IDS / 2],
+}
+
+#[derive(Debug)]
+struct Table {
+    slots: Box<[Slot]>,
+    inserted: AtomicUsize,
+}
+
+/// The cache of one tokenizer.
+#[derive(Debug)]
+pub struct Cache {
+    limit: usize,
+    levels: [OnceLock<Table>; LEVELS],
+    newest: AtomicUsize,
+    sizes: Vec<usize>,
+}
+
+/// A pre-token as it is looked up.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    words: [u64; KEY_WORDS],
+    len: u64,
+    hash: u64,
+}
+
+impl Key {
+    /// The key of a pre-token of at most [`MAX_KEY`] bytes.
+    #[inline]
+    pub fn new(piece: &[u8]) -> Option<Self> {
+        if piece.len() > MAX_KEY {
+            return None;
+        }
+        let mut padded = [0; MAX_KEY];
+        padded[..piece.len()].copy_from_slice(piece);
+        let word = |at: usize| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&padded[at * 8..at * 8 + 8]);
+            u64::from_le_bytes(bytes)
+        };
+        let words = [word(0), word(1), word(2)];
+        let len = piece.len() as u64;
+        let hash = fold(
+            fold(words[0] ^ 0x9E37_79B9_7F4A_7C15, words[1] ^ 0xD1B5_4A32_D192_ED03),
+            words[2] ^ len ^ 0x8CB9_2BA7_2F3D_8DD7,
+        );
+        Some(Self { words, len, hash })
+    }
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
+impl Cache {
+    /// A cache of at most `limit` bytes; less than one table's worth means none.
+    pub fn new(limit: usize) -> Self {
+        let mut sizes = Vec::new();
+        let mut left = limit;
+        let mut size = SMALLEST_TABLE;
+        while sizes.len() < LEVELS && left >= SMALLEST_TABLE {
+            // The last table is the largest power of two that still fits.
+            let fitting = size.min(1 << left.ilog2());
+            sizes.push(fitting);
+            left -= fitting;
+            if fitting < size {
+                break;
+            }
+            size *= 4;
+        }
+        // A last table that is smaller than the one before it would forget more than it remembers.
+        if sizes.len() > 1 && sizes[sizes.len() - 1] <= sizes[sizes.len() - 2] {
+            sizes.pop();
+        }
+        Self { limit, levels: Default::default(), newest: AtomicUsize::new(0), sizes }
+    }
+
+    /// The limit in bytes.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    #[inline]
+    fn table(&self, level: usize) -> Option<&Table> {
+        let size = *self.sizes.get(level)?;
+        Some(self.levels[level].get_or_init(|| Table {
+            slots: bytemuck::zeroed_slice_box(size / SLOT_BYTES),
+            inserted: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Appends the ids remembered for `key` to `ids`; false if there are none.
+    #[inline]
+    pub fn get(&self, key: &Key, ids: &mut Vec<TokenId>) -> bool {
+        let newest = self.newest.load(Ordering::Relaxed);
+        let Some(table) = self.table(newest) else { return false };
+        if table.get(key, ids) {
+            return true;
+        }
+        if newest == 0 {
+            return false;
+        }
+        let before = ids.len();
+        let found = self.table(newest - 1).is_some_and(|old| old.get(key, ids));
+        if found {
+            table.insert(key, &ids[before..]);
+        }
+        found
+    }
+
+    /// Remembers the ids of `key`, unless they are too many or another thread is writing the same slot.
+    #[inline]
+    pub fn insert(&self, key: &Key, ids: &[TokenId]) {
+        if ids.len() > MAX_IDS {
+            return;
+        }
+        let newest = self.newest.load(Ordering::Relaxed);
+        let Some(table) = self.table(newest) else { return };
+        let inserted = table.insert(key, ids);
+        if inserted > table.slots.len() / 2 && newest + 1 < self.sizes.len() {
+            let _ = self.newest.compare_exchange(newest, newest + 1, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Table {
+    #[inline]
+    fn slot(&self, key: &Key) -> &Slot {
+        // The number of slots is a power of two; the high bits of the hash are the best mixed.
+        let index = (key.hash >> 20) as usize & (self.slots.len() - 1);
+        &self.slots[index]
+    }
+
+    #[inline]
+    fn get(&self, key: &Key, ids: &mut Vec<TokenId>) -> bool {
+        let slot = self.slot(key);
+        let header = slot.header.load(Ordering::Acquire);
+        let (version, len, count) = unpack(header);
+        if version & 1 == 1 || len != key.len || count == 0 {
+            return false;
+        }
+        let same = (0..KEY_WORDS).all(|at| slot.key[at].load(Ordering::Relaxed) == key.words[at]);
+        if !same {
+            return false;
+        }
+        let mut copy = [0; MAX_IDS];
+        for (at, pair) in slot.ids.iter().enumerate().take(count.div_ceil(2)) {
+            let pair = pair.load(Ordering::Relaxed);
+            copy[at * 2] = pair as TokenId;
+            copy[at * 2 + 1] = (pair >> 32) as TokenId;
+        }
+        // Everything above was read while this version stood, or it is not used.
+        fence(Ordering::Acquire);
+        if slot.header.load(Ordering::Relaxed) != header {
+            return false;
+        }
+        ids.extend_from_slice(&copy[..count]);
+        true
+    }
+
+    /// Writes the slot of `key`, over whatever it held; returns how many were written into this table so far.
+    fn insert(&self, key: &Key, ids: &[TokenId]) -> usize {
+        let slot = self.slot(key);
+        let old = slot.header.load(Ordering::Relaxed);
+        let (version, _, _) = unpack(old);
+        if version & 1 == 1 {
+            return 0;
+        }
+        let busy = pack(version + 1, 0, 0);
+        if slot.header.compare_exchange(old, busy, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return 0;
+        }
+        fence(Ordering::Release);
+        for (word, &value) in slot.key.iter().zip(&key.words) {
+            word.store(value, Ordering::Relaxed);
+        }
+        for (word, pair) in slot.ids.iter().zip(ids.chunks(2)) {
+            let high = pair.get(1).map_or(0, |&id| u64::from(id) << 32);
+            word.store(high | u64::from(pair[0]), Ordering::Relaxed);
+        }
+        slot.header.store(pack(version.wrapping_add(2), key.len, ids.len()), Ordering::Release);
+        self.inserted.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// A version of 48 bits, the length of the key, the number of ids.
+#[inline]
+fn pack(version: u64, len: u64, count: usize) -> u64 {
+    version << 16 | len << 8 | count as u64
+}
+
+#[inline]
+fn unpack(header: u64) -> (u64, u64, usize) {
+    (header >> 16, header >> 8 & 0xFF, (header & 0xFF) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(number: u64) -> Vec<u8> {
+        format!("word{number:x}").into_bytes()
+    }
+
+    #[test]
+    fn remembers_exactly_and_within_the_limit() {
+        for limit in [0, 1 << 18, 3 << 18, 1 << 22, DEFAULT_CACHE_BYTES] {
+            let cache = Cache::new(limit);
+            assert!(cache.sizes.iter().sum::<usize>() <= limit);
+            let mut hits = 0;
+            for round in 0..2 {
+                for number in 0..20_000 {
+                    let key = Key::new(&word(number)).unwrap();
+                    let ids: Vec<TokenId> = (0..=number as TokenId % 8).map(|at| number as TokenId + at).collect();
+                    let mut found = vec![7];
+                    if cache.get(&key, &mut found) {
+                        assert_eq!(found[1..], ids);
+                        hits += round;
+                    } else {
+                        assert_eq!(found, [7]);
+                        cache.insert(&key, &ids);
+                    }
+                }
+            }
+            assert_eq!(hits == 0, limit == 0, "limit {limit}");
+        }
+    }
+
+    #[test]
+    fn keys_differ_by_length_and_by_zero_bytes() {
+        let cache = Cache::new(1 << 18);
+        for (piece, id) in [(&b""[..], 1), (b"\0", 2), (b"\0\0", 3), (b"a", 4), (b"a\0", 5)] {
+            cache.insert(&Key::new(piece).unwrap(), &[id]);
+        }
+        let mut ids = vec![];
+        for piece in [&b""[..], b"\0", b"\0\0", b"a", b"a\0"] {
+            cache.get(&Key::new(piece).unwrap(), &mut ids);
+        }
+        assert_eq!(ids, [1, 2, 3, 4, 5]);
+        assert!(Key::new(&[b'x'; MAX_KEY + 1]).is_none());
+    }
+
+    #[test]
+    fn readers_never_see_half_a_write() {
+        // Few slots and many threads: every word of a slot is fought over.
+        let cache = Cache::new(1 << 18);
+        std::thread::scope(|scope| {
+            for seed in 0..4u64 {
+                let cache = &cache;
+                scope.spawn(move || {
+                    let mut ids = Vec::new();
+                    for step in 0..200_000u64 {
+                        let number = (step * 7919 + seed * 104_729) % 9_000;
+                        let key = Key::new(&word(number)).unwrap();
+                        ids.clear();
+                        if cache.get(&key, &mut ids) {
+                            assert_eq!(ids, [number as TokenId; 3]);
+                        } else {
+                            cache.insert(&key, &[number as TokenId; 3]);
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,381 @@
+//! byteloom's own file: JSON, one section a line so that two versions of a file compare line by line.
+//!
+//! `sha256` covers the other sections as this module writes them, whatever white space the file has. `vocab` is
+//! there only where merges do not determine it; `byte_offset` is then absent.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::check_size;
+use crate::error::{Error, Result};
+use crate::letters;
+use crate::pretokenize::PreTokenizer;
+use crate::special::{SpecialToken, SpecialTokens};
+use crate::spec::{Alphabet, SpecialPosition, TokenizerSpec};
+use crate::token::{MAX_TOKEN_ID, TokenId};
+use crate::vocab::Vocabulary;
+
+/// The version that this module writes, and the newest that it reads.
+pub const VERSION: u64 = 1;
+
+/// What a file of merges alone, as the first course saves it, leaves out.
+const COURSE_PATTERN: &str = "course-words";
+const COURSE_SPECIALS: [&str; 5] = ["<pad>", "<bos>", "<eos>", "<user>", "<assistant>"];
+
+const SECTIONS: [&str; 13] = [
+    "format",
+    "version",
+    "pattern",
+    "unicode",
+    "alphabet",
+    "special_tokens",
+    "roles",
+    "special_position",
+    "whole_tokens",
+    "byte_offset",
+    "vocab",
+    "merges",
+    "metadata",
+];
+
+/// The file of `spec`.
+pub fn write(spec: &TokenizerSpec) -> Vec<u8> {
+    let body = body(spec);
+    let digest = hex(&Sha256::digest(body.as_bytes()));
+    format!("{{\n{body},\n\"sha256\": \"{digest}\"\n}}\n").into_bytes()
+}
+
+/// Everything that ids depend on, for the fingerprint.
+pub(crate) fn identity(spec: &TokenizerSpec) -> String {
+    sections(spec)
+        .into_iter()
+        .filter(|(name, _)| !matches!(*name, "unicode" | "special_position" | "metadata"))
+        .fold(String::new(), |mut text, (name, value)| {
+            let _ = writeln!(text, "{name} {value}");
+            text
+        })
+}
+
+fn body(spec: &TokenizerSpec) -> String {
+    let lines: Vec<String> =
+        sections(spec).into_iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    lines.join(",\n")
+}
+
+fn sections(spec: &TokenizerSpec) -> Vec<(&'static str, String)> {
+    let special: Vec<Value> = spec
+        .special
+        .tokens()
+        .iter()
+        .map(|token| json!({"id": token.id, "content": token.content}))
+        .collect();
+    let roles = json!({"bos": spec.special.bos, "eos": spec.special.eos, "pad": spec.special.pad});
+    let pretokenizer = &spec.pretokenizer;
+    let mut sections = vec![
+        ("format", json!("byteloom").to_string()),
+        ("version", json!(VERSION).to_string()),
+        ("pattern", json!({"name": pretokenizer.name(), "regex": pretokenizer.regex()}).to_string()),
+        ("unicode", json!(pretokenizer.unicode_version()).to_string()),
+        ("alphabet", json!(spec.alphabet.as_str()).to_string()),
+        ("special_tokens", Value::Array(special).to_string()),
+        ("roles", roles.to_string()),
+        ("special_position", json!(spec.special_position.as_str()).to_string()),
+        ("whole_tokens", spec.whole_tokens.to_string()),
+    ];
+    match spec.regular_base() {
+        Some(base) => sections.push(("byte_offset", base.to_string())),
+        None => sections.push(("vocab", vocab_text(&spec.vocab))),
+    }
+    sections.push(("merges", merges_text(&spec.merges)));
+    sections.push(("metadata", spec.metadata.to_string()));
+    sections
+}
+
+fn vocab_text(vocab: &Vocabulary) -> String {
+    let tokens: Vec<Option<String>> = (0..vocab.id_end()).map(|id| vocab.bytes(id).map(letters::spell)).collect();
+    json!(tokens).to_string()
+}
+
+fn merges_text(merges: &[(TokenId, TokenId)]) -> String {
+    let mut text = String::with_capacity(merges.len() * 14);
+    text.push('[');
+    for (index, (left, right)) in merges.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let _ = write!(text, "{comma}[{left},{right}]");
+    }
+    text.push(']');
+    text
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Reads a native file, or the first course's `{"merges": [[a, b], …]}`.
+///
+/// # Errors
+/// [`Error::Format`] with a line or a section for anything that is not as this module writes it; other errors
+/// where the parts do not fit together.
+pub fn read(data: &[u8]) -> Result<TokenizerSpec> {
+    check_size(data)?;
+    let value: Value = serde_json::from_slice(data).map_err(|error| {
+        Error::format(format!("line {} column {}", error.line(), error.column()), format!("not JSON: {error}"))
+    })?;
+    let Value::Object(sections) = value else {
+        return Err(Error::format("file", "is JSON but no object, so it is no tokenizer"));
+    };
+    if sections.len() == 1 && sections.contains_key("merges") {
+        let merges = read_merges(&sections)?;
+        let names = COURSE_SPECIALS.map(str::to_owned);
+        let pretokenizer = PreTokenizer::new(COURSE_PATTERN)?;
+        return TokenizerSpec::from_merges(&merges, pretokenizer, &names, SpecialPosition::Last);
+    }
+    match sections.get("format").and_then(Value::as_str) {
+        Some("byteloom") => {}
+        _ => {
+            return Err(Error::format(
+                "file",
+                "is JSON, but not a byteloom tokenizer (it has no \"format\": \"byteloom\")",
+            ));
+        }
+    }
+    match sections.get("version").and_then(Value::as_u64) {
+        Some(VERSION) => {}
+        Some(newer) if newer > VERSION => {
+            return Err(Error::format(
+                "version",
+                format!("is {newer}, but this byteloom reads up to {VERSION}; a newer one wrote this file"),
+            ));
+        }
+        _ => return Err(Error::format("version", format!("must be {VERSION}"))),
+    }
+    if let Some(unknown) = sections.keys().find(|name| *name != "sha256" && !SECTIONS.contains(&name.as_str())) {
+        return Err(Error::format(unknown.clone(), "is no section of a byteloom tokenizer"));
+    }
+    let expected = string(&sections, "sha256")?;
+    let spec = read_sections(&sections)?;
+    let found = hex(&Sha256::digest(body(&spec).as_bytes()));
+    if *expected != found {
+        return Err(Error::format(
+            "sha256",
+            format!(
+                "does not match: the file says {expected}, its contents give {found}; it is damaged, or was edited \
+                 by hand"
+            ),
+        ));
+    }
+    Ok(spec)
+}
+
+fn read_sections(sections: &Map<String, Value>) -> Result<TokenizerSpec> {
+    if string(sections, "alphabet")? != Alphabet::Bytes.as_str() {
+        return Err(Error::format("alphabet", "must be \"bytes\""));
+    }
+    let pretokenizer = read_pattern(sections)?;
+    let merges = read_merges(sections)?;
+    let special_position = SpecialPosition::parse(string(sections, "special_position")?)
+        .map_err(|error| Error::format("special_position", error.to_string()))?;
+    let whole_tokens = section(sections, "whole_tokens")?
+        .as_bool()
+        .ok_or_else(|| Error::format("whole_tokens", "must be true or false"))?;
+    let vocab = match (sections.get("byte_offset"), sections.get("vocab")) {
+        (Some(base), None) => regular_vocab(id(base, || "byte_offset".to_owned())?, &merges)?,
+        (None, Some(tokens)) => read_vocab(tokens)?,
+        _ => return Err(Error::format("vocab", "exactly one of \"vocab\" and \"byte_offset\" must be there")),
+    };
+    Ok(TokenizerSpec {
+        vocab,
+        merges,
+        whole_tokens,
+        pretokenizer,
+        special: read_special(sections)?,
+        special_position,
+        alphabet: Alphabet::Bytes,
+        metadata: section(sections, "metadata")?.clone(),
+    })
+}
+
+fn section<'s>(sections: &'s Map<String, Value>, name: &str) -> Result<&'s Value> {
+    sections.get(name).ok_or_else(|| Error::format(name, "is missing"))
+}
+
+fn string<'s>(sections: &'s Map<String, Value>, name: &str) -> Result<&'s str> {
+    section(sections, name)?.as_str().ok_or_else(|| Error::format(name, "must be a string"))
+}
+
+fn list<'s>(sections: &'s Map<String, Value>, name: &str) -> Result<&'s Vec<Value>> {
+    section(sections, name)?.as_array().ok_or_else(|| Error::format(name, "must be a list"))
+}
+
+fn id(value: &Value, place: impl FnOnce() -> String) -> Result<TokenId> {
+    match value.as_u64() {
+        Some(id) if id <= u64::from(MAX_TOKEN_ID) => Ok(id as TokenId),
+        _ => Err(Error::format(place(), format!("{value} is no id: ids go from 0 to {MAX_TOKEN_ID}"))),
+    }
+}
+
+fn read_pattern(sections: &Map<String, Value>) -> Result<PreTokenizer> {
+    let pattern = section(sections, "pattern")?;
+    let regex = pattern.get("regex").and_then(Value::as_str);
+    let regex = regex.ok_or_else(|| Error::format("pattern", "must hold a \"regex\""))?;
+    let name = pattern.get("name").and_then(Value::as_str);
+    let pretokenizer = PreTokenizer::new(name.unwrap_or(regex))
+        .map_err(|error| Error::format("pattern", error.to_string()))?;
+    if (pretokenizer.name(), pretokenizer.regex()) != (name, regex) {
+        return Err(Error::format(
+            "pattern",
+            format!("name and regex disagree: {name:?} is not the pattern {}", crate::error::excerpt(regex)),
+        ));
+    }
+    Ok(pretokenizer)
+}
+
+fn read_merges(sections: &Map<String, Value>) -> Result<Vec<(TokenId, TokenId)>> {
+    list(sections, "merges")?
+        .iter()
+        .enumerate()
+        .map(|(index, pair)| {
+            let place = || format!("merges[{index}]");
+            match pair.as_array().map(Vec::as_slice) {
+                Some([left, right]) => Ok((id(left, place)?, id(right, place)?)),
+                _ => Err(Error::format(place(), "must be a pair of ids")),
+            }
+        })
+        .collect()
+}
+
+fn read_vocab(tokens: &Value) -> Result<Vocabulary> {
+    let tokens = tokens.as_array().ok_or_else(|| Error::format("vocab", "must be a list"))?;
+    let mut parsed = Vec::with_capacity(tokens.len());
+    for (index, token) in tokens.iter().enumerate() {
+        match token {
+            Value::Null => {}
+            Value::String(spelled) => {
+                let bytes = letters::unspell(spelled).ok_or_else(|| {
+                    Error::format(format!("vocab[{index}]"), format!("{token} is not spelled in GPT-2's byte letters"))
+                })?;
+                parsed.push((index as TokenId, bytes));
+            }
+            _ => return Err(Error::format(format!("vocab[{index}]"), "must be a string, or null for a hole")),
+        }
+    }
+    if tokens.last().is_some_and(Value::is_null) {
+        return Err(Error::format("vocab", "must not end in a hole"));
+    }
+    Vocabulary::new(parsed)
+}
+
+/// The vocabulary that merges determine.
+fn regular_vocab(base: TokenId, merges: &[(TokenId, TokenId)]) -> Result<Vocabulary> {
+    let mut relative = Vec::with_capacity(merges.len());
+    for (index, &(left, right)) in merges.iter().enumerate() {
+        let (Some(left), Some(right)) = (left.checked_sub(base), right.checked_sub(base)) else {
+            return Err(Error::format(format!("merges[{index}]"), format!("holds an id below byte_offset {base}")));
+        };
+        relative.push((left, right));
+    }
+    let pretokenizer = PreTokenizer::new("none")?;
+    let spec = TokenizerSpec::from_merges(&relative, pretokenizer, &[], SpecialPosition::Last)?;
+    Vocabulary::new(spec.vocab.iter().map(|(id, bytes)| (id + base, bytes)))
+}
+
+fn read_special(sections: &Map<String, Value>) -> Result<SpecialTokens> {
+    let mut tokens = Vec::new();
+    for (index, token) in list(sections, "special_tokens")?.iter().enumerate() {
+        let place = || format!("special_tokens[{index}]");
+        let content = token.get("content").and_then(Value::as_str);
+        let content = content.ok_or_else(|| Error::format(place(), "must hold a \"content\""))?;
+        let id = id(token.get("id").unwrap_or(&Value::Null), place)?;
+        tokens.push(SpecialToken { content: content.to_owned(), id });
+    }
+    let mut special = SpecialTokens::new(tokens)?;
+    let roles = section(sections, "roles")?;
+    let role = |name: &str| match roles.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            let place = || format!("roles.{name}");
+            let id = id(value, place)?;
+            match special.by_id(id) {
+                Some(_) => Ok(Some(id)),
+                None => Err(Error::format(place(), format!("names id {id}, which is no special token"))),
+            }
+        }
+    };
+    let (bos, eos, pad) = (role("bos")?, role("eos")?, role("pad")?);
+    (special.bos, special.eos, special.pad) = (bos, eos, pad);
+    Ok(special)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> TokenizerSpec {
+        let merges = [(b't'.into(), b'h'.into()), (256, b'e'.into()), (b' '.into(), 257)];
+        let names = ["<|a|>".to_owned(), "<\n\u{0}>".to_owned()];
+        let mut spec =
+            TokenizerSpec::from_merges(&merges, PreTokenizer::new("gpt2").unwrap(), &names, SpecialPosition::First)
+                .unwrap();
+        spec.special.eos = Some(1);
+        spec.metadata = json!({"training": {"seconds": 0.1, "bytes": 12}});
+        spec
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut irregular = sample();
+        irregular.vocab =
+            Vocabulary::new(irregular.vocab.iter().map(|(id, bytes)| (if id == 5 { 900 } else { id }, bytes)))
+                .unwrap();
+        for spec in [sample(), irregular] {
+            let file = write(&spec);
+            let again = read(&file).unwrap();
+            assert_eq!(write(&again), file);
+            assert!(again.vocab == spec.vocab);
+            assert_eq!((again.merges, again.special), (spec.merges, spec.special));
+        }
+    }
+
+    #[test]
+    fn white_space_does_not_count_and_every_other_change_does() {
+        let file = String::from_utf8(write(&sample())).unwrap();
+        let pretty = serde_json::to_string_pretty(&serde_json::from_str::<Value>(&file).unwrap()).unwrap();
+        assert!(read(pretty.as_bytes()).is_ok());
+        for (from, to) in [
+            ("\"version\": 1", "\"version\": 2"),
+            ("[118,106]", "[119,106]"),
+            ("\"eos\":1", "\"eos\":0"),
+            ("\"bytes\":12", "\"bytes\":13"),
+            ("\"format\"", "\"formal\""),
+            ("\"metadata\"", "\"meta\""),
+            ("<|a|>", "<|b|>"),
+        ] {
+            assert!(file.contains(from));
+            let damaged = file.replacen(from, to, 1);
+            assert!(read(damaged.as_bytes()).is_err(), "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn a_course_file_is_merges_alone() {
+        let spec = read(br#"{"merges": [[116, 104], [256, 101]]}"#).unwrap();
+        assert_eq!(spec.vocab.bytes(257), Some(&b"the"[..]));
+        assert_eq!(spec.special.id_of("<assistant>"), Some(262));
+        let error = read(br#"{"merges": [[116, 256]]}"#).unwrap_err();
+        assert!(error.to_string().starts_with("merges[0]"), "{error}");
+    }
+
+    #[test]
+    fn crafted_files_do_not_explode() {
+        let doubling: Vec<[u32; 2]> = (0..60).map(|at| [255 + at, 255 + at]).collect();
+        let file = json!({ "merges": doubling }).to_string();
+        assert!(read(file.as_bytes()).is_err());
+        assert!(read("[".repeat(100_000).as_bytes()).is_err());
+        assert!(read(br#"{"merges": [[4000000000, 1]]}"#).is_err());
+    }
+}

@@ -1,0 +1,210 @@
+//! tiktoken's rank files: lines of base64, a space, a rank that is also the id.
+//!
+//! Such a file holds no pattern, no special tokens and no merges. The published files are known by their SHA-256.
+//! A merge list that gives the same ids is recovered: the last merge of each token, encoded by itself, is the only
+//! way in which it is ever made, since whatever merges inside a span is independent of what stands around it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::check_size;
+use crate::error::{Error, Result, excerpt};
+use crate::pretokenize::PreTokenizer;
+use crate::special::{SpecialToken, SpecialTokens};
+use crate::spec::{Alphabet, SpecialPosition, TokenizerSpec};
+use crate::token::TokenId;
+use crate::vocab::Vocabulary;
+
+/// A published rank file: SHA-256, pattern, special tokens (as in tiktoken 0.14).
+struct Known {
+    sha256: &'static str,
+    pattern: &'static str,
+    special: &'static [(&'static str, TokenId)],
+}
+
+const KNOWN: [Known; 4] = [
+    Known {
+        sha256: "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+        pattern: "gpt2",
+        special: &[("<|endoftext|>", 50_256)],
+    },
+    Known {
+        sha256: "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+        pattern: "gpt2",
+        special: &[("<|endoftext|>", 50_256)],
+    },
+    Known {
+        sha256: "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        pattern: "cl100k",
+        special: &[
+            ("<|endoftext|>", 100_257),
+            ("<|fim_prefix|>", 100_258),
+            ("<|fim_middle|>", 100_259),
+            ("<|fim_suffix|>", 100_260),
+            ("<|endofprompt|>", 100_276),
+        ],
+    },
+    Known {
+        sha256: "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        pattern: "o200k",
+        special: &[("<|endoftext|>", 199_999), ("<|endofprompt|>", 200_018)],
+    },
+];
+
+/// Reads a rank file. `pattern` and `special` replace what is known of a published file.
+///
+/// # Errors
+/// [`Error::Format`] with the line, or where an unknown file comes without a pattern.
+pub fn read(
+    data: &[u8],
+    pattern: Option<&str>,
+    special: Option<Vec<SpecialToken>>,
+) -> Result<TokenizerSpec> {
+    check_size(data)?;
+    let mut ranks = Vec::new();
+    for (line, number) in data.split(|&byte| byte == b'\n').zip(1..) {
+        let line = line.trim_ascii();
+        if !line.is_empty() {
+            ranks.push(read_line(line).map_err(|message| Error::format(format!("line {number}"), message))?);
+        }
+    }
+    let digest = Sha256::digest(data);
+    let known = KNOWN.iter().find(|known| {
+        let bytes = digest.as_slice().iter().map(|byte| format!("{byte:02x}"));
+        bytes.collect::<String>() == known.sha256
+    });
+    let pattern = match (pattern, known) {
+        (Some(pattern), _) => pattern,
+        (None, Some(known)) => known.pattern,
+        (None, None) => {
+            return Err(Error::format(
+                "file",
+                "is a rank file, which holds no pattern, and none of the published ones; say which pattern it was \
+                 made with (pattern=\"cl100k\", for instance), and its special tokens (special_tokens={…})",
+            ));
+        }
+    };
+    let special = special.unwrap_or_else(|| {
+        let known = known.map_or(&[][..], |known| known.special);
+        known.iter().map(|&(content, id)| SpecialToken { content: content.to_owned(), id }).collect()
+    });
+    from_ranks(ranks, pattern, special)
+}
+
+fn read_line(line: &[u8]) -> std::result::Result<(TokenId, Vec<u8>), String> {
+    let shown = || excerpt(&String::from_utf8_lossy(line));
+    let mut parts = line.split(|&byte| byte == b' ');
+    let (Some(token), Some(rank), None) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(format!("expected base64, a space and a rank, found {}", shown()));
+    };
+    let token = STANDARD.decode(token).map_err(|error| format!("{} is not base64: {error}", shown()))?;
+    let rank = std::str::from_utf8(rank).ok().filter(|rank| rank.bytes().all(|byte| byte.is_ascii_digit()));
+    let rank = rank.and_then(|rank| rank.parse().ok());
+    Ok((rank.ok_or_else(|| format!("the rank in {} is no number below 2^32", shown()))?, token))
+}
+
+/// A spec from ranks: ids are ranks, and a pre-token that is a token is that token.
+pub fn from_ranks(
+    ranks: Vec<(TokenId, Vec<u8>)>,
+    pattern: &str,
+    special: Vec<SpecialToken>,
+) -> Result<TokenizerSpec> {
+    let vocab = Vocabulary::new(ranks)?;
+    let merges = recover_merges(&vocab);
+    Ok(TokenizerSpec {
+        vocab,
+        merges,
+        whole_tokens: true,
+        pretokenizer: PreTokenizer::new(pattern)?,
+        special: SpecialTokens::new(special)?,
+        special_position: SpecialPosition::Last,
+        alphabet: Alphabet::Bytes,
+        metadata: Value::Object(serde_json::Map::new()),
+    })
+}
+
+/// The last merge of each token when it is encoded by itself, in order of rank. A token that merging never makes
+/// has none; it is found as a whole pre-token only.
+fn recover_merges(vocab: &Vocabulary) -> Vec<(TokenId, TokenId)> {
+    let mut merges = Vec::with_capacity(vocab.len());
+    let mut parts = Parts::default();
+    for (_, bytes) in vocab.iter() {
+        if let Some((left, right)) = parts.last_merge(bytes, vocab)
+            && let (Some(left), Some(right)) = (vocab.id(left), vocab.id(right))
+        {
+            merges.push((left, right));
+        }
+    }
+    merges
+}
+
+/// One token being merged by the rule of ranks: a pair's rank is that of its joined bytes.
+#[derive(Default)]
+struct Parts {
+    /// Where each part begins, and then the end of the token.
+    starts: Vec<usize>,
+    /// The rank of each part joined with its right neighbour.
+    ranks: Vec<Option<TokenId>>,
+}
+
+impl Parts {
+    /// The two parts whose merge makes all of `token`; `None` for a single byte, and where merging ends elsewhere.
+    fn last_merge<'t>(&mut self, token: &'t [u8], vocab: &Vocabulary) -> Option<(&'t [u8], &'t [u8])> {
+        let Self { starts, ranks } = self;
+        starts.clear();
+        starts.extend(0..=token.len());
+        ranks.clear();
+        ranks.extend(token.windows(2).map(|pair| vocab.id(pair)));
+        while starts.len() > 3 {
+            let ranked = ranks.iter().enumerate().filter_map(|(at, rank)| Some(((*rank)?, at)));
+            let (_, at) = ranked.min()?;
+            starts.remove(at + 1);
+            ranks.remove(at);
+            let rank_at = |at: usize| vocab.id(&token[starts[at]..starts[at + 2]]);
+            if at + 2 < starts.len() {
+                ranks[at] = rank_at(at);
+            }
+            if at > 0 {
+                ranks[at - 1] = rank_at(at - 1);
+            }
+        }
+        (starts.len() == 3).then(|| token.split_at(starts[1]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_and(tokens: &[&[u8]]) -> Vec<(TokenId, Vec<u8>)> {
+        (0..).zip((0..=255u8).map(|byte| vec![byte]).chain(tokens.iter().map(|token| token.to_vec()))).collect()
+    }
+
+    #[test]
+    fn merges_are_recovered_and_unreachable_tokens_have_none() {
+        let spec = from_ranks(bytes_and(&[b"bc", b"ab", b"abc", b"xyz"]), "gpt2", vec![]).unwrap();
+        let pair = |left: &[u8], right: &[u8]| (spec.vocab.id(left).unwrap(), spec.vocab.id(right).unwrap());
+        assert_eq!(spec.merges, [pair(b"b", b"c"), pair(b"a", b"b"), pair(b"a", b"bc")]);
+    }
+
+    #[test]
+    fn faults_name_their_line() {
+        let good = "YQ== 0\n\nYg== 1\n";
+        for (bad, what) in [
+            ("YQ= 2", "base64"),
+            ("YWE=", "expected"),
+            ("YWE= 1 2", "expected"),
+            ("YWE= -1", "number"),
+            ("YWE= +1", "number"),
+            ("YWE= 99999999999", "number"),
+            ("YWE= x", "number"),
+        ] {
+            let error = read(format!("{good}{bad}\n").as_bytes(), Some("gpt2"), None).unwrap_err().to_string();
+            assert!(error.starts_with("line 4: ") && error.contains(what), "{bad}: {error}");
+        }
+        let error = read(good.as_bytes(), None, None).unwrap_err().to_string();
+        assert!(error.contains("pattern="), "{error}");
+    }
+}

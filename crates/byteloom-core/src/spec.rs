@@ -1,0 +1,252 @@
+//! The spec: a tokenizer as plain data.
+//!
+//! Trainers and loaders make a spec, savers read it, and [`crate::tokenizer::Tokenizer`] compiles it once. No format
+//! knows the encoder, and the encoder knows no file.
+
+use serde_json::Value;
+
+use crate::error::{Error, Result, excerpt};
+use crate::pretokenize::PreTokenizer;
+use crate::special::{SpecialToken, SpecialTokens};
+use crate::token::{MAX_TOKEN_BYTES, MAX_VOCABULARY_BYTES, TokenId};
+use crate::vocab::Vocabulary;
+
+/// What the base symbols of a vocabulary are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Alphabet {
+    /// The 256 bytes, all of them always present.
+    #[default]
+    Bytes,
+}
+
+impl Alphabet {
+    /// Its name in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+/// Where the special tokens of a trained vocabulary stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SpecialPosition {
+    /// From id 0 on.
+    First,
+    /// After all other tokens.
+    #[default]
+    Last,
+}
+
+impl SpecialPosition {
+    /// Its name in files and options.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Last => "last",
+        }
+    }
+
+    /// The position named `name`.
+    pub fn parse(name: &str) -> Result<Self> {
+        match name {
+            "first" => Ok(Self::First),
+            "last" => Ok(Self::Last),
+            _ => Err(Error::Argument(format!("special_position must be \"first\" or \"last\", not {name:?}"))),
+        }
+    }
+}
+
+/// A tokenizer as plain data.
+#[derive(Clone, Debug)]
+pub struct TokenizerSpec {
+    /// Ordinary tokens.
+    pub vocab: Vocabulary,
+    /// Pairs of ids in the order in which they apply; the result of each is the token with the joined bytes.
+    pub merges: Vec<(TokenId, TokenId)>,
+    /// Whether a pre-token that is a token as a whole is that token, whatever its merges say.
+    pub whole_tokens: bool,
+    /// The pre-tokenizer.
+    pub pretokenizer: PreTokenizer,
+    /// Special tokens and roles.
+    pub special: SpecialTokens,
+    /// Where training put the special tokens; resizing keeps to it.
+    pub special_position: SpecialPosition,
+    /// What the base symbols are.
+    pub alphabet: Alphabet,
+    /// Facts about how the tokenizer came to be; no part of what it does.
+    pub metadata: Value,
+}
+
+impl TokenizerSpec {
+    /// A byte-level vocabulary from merges over byte values: `256 + k` stands for the result of merge `k`.
+    ///
+    /// Special tokens get the ids before or after; `special_names` keep their order.
+    pub fn from_merges(
+        merges: &[(u32, u32)],
+        pretokenizer: PreTokenizer,
+        special_names: &[String],
+        special_position: SpecialPosition,
+    ) -> Result<Self> {
+        let specials = special_names.len() as TokenId;
+        let base = match special_position {
+            SpecialPosition::First => specials,
+            SpecialPosition::Last => 0,
+        };
+        let mut total = 0;
+        let mut pieces: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+        for (index, &(left, right)) in merges.iter().enumerate() {
+            let part = |symbol: u32| {
+                pieces.get(symbol as usize).ok_or_else(|| {
+                    Error::format(
+                        format!("merges[{index}]"),
+                        format!("id {symbol} does not exist yet; only ids below {} do", 256 + index),
+                    )
+                })
+            };
+            let (left, right) = (part(left)?, part(right)?);
+            total += left.len() + right.len();
+            // Checked before joining: a few dozen merges of a crafted file could ask for terabytes.
+            if left.len() + right.len() > MAX_TOKEN_BYTES || total > MAX_VOCABULARY_BYTES {
+                return Err(Error::format(
+                    format!("merges[{index}]"),
+                    format!("makes a token of more than {MAX_TOKEN_BYTES} bytes, or too many long ones"),
+                ));
+            }
+            let joined = [left.as_slice(), right].concat();
+            pieces.push(joined);
+        }
+        let first_special = if base == 0 { pieces.len() as TokenId } else { 0 };
+        let special = SpecialTokens::new(
+            special_names
+                .iter()
+                .zip(first_special..)
+                .map(|(content, id)| SpecialToken { content: content.clone(), id })
+                .collect(),
+        )?;
+        Ok(Self {
+            vocab: Vocabulary::new((base..).zip(&pieces))?,
+            merges: merges.iter().map(|&(left, right)| (left + base, right + base)).collect(),
+            whole_tokens: false,
+            pretokenizer,
+            special,
+            special_position,
+            alphabet: Alphabet::Bytes,
+            metadata: Value::Object(serde_json::Map::new()),
+        })
+    }
+
+    /// The id offset of a vocabulary that its merges determine: byte `b` is `offset + b` and merge `k` makes
+    /// `offset + 256 + k`. `None` where ids follow another order.
+    pub fn regular_base(&self) -> Option<TokenId> {
+        let base = self.vocab.id(&[0])?;
+        if self.vocab.len() != 256 + self.merges.len()
+            || self.vocab.id_end() as usize != base as usize + self.vocab.len()
+        {
+            return None;
+        }
+        let bytes_in_order = (0..=255u8).zip(base..).all(|(byte, id)| self.vocab.bytes(id) == Some(&[byte]));
+        let merges_in_order = self.merges.iter().zip(base + 256..).all(|(&(left, right), id)| {
+            match (self.vocab.bytes(left), self.vocab.bytes(right), self.vocab.bytes(id)) {
+                (Some(left), Some(right), Some(joined)) => {
+                    joined.strip_prefix(left).is_some_and(|rest| rest == right)
+                }
+                _ => false,
+            }
+        });
+        (bytes_in_order && merges_in_order).then_some(base)
+    }
+
+    /// The largest id of all.
+    pub fn max_token_id(&self) -> TokenId {
+        let special = self.special.tokens().last().map_or(0, |token| token.id);
+        special.max(self.vocab.id_end().saturating_sub(1))
+    }
+
+    /// A copy with more special tokens and other roles; `None` as an id means the next free one.
+    ///
+    /// # Errors
+    /// [`Error::SpecialToken`] for an id in use, or a role that names no special token.
+    pub fn with_special_tokens(
+        &self,
+        added: &[(String, Option<TokenId>)],
+        roles: Roles<'_>,
+    ) -> Result<Self> {
+        let mut tokens = self.special.tokens().to_vec();
+        let mut next = self.max_token_id() + 1;
+        for (content, id) in added {
+            let known = tokens.iter().find(|token| token.content == *content).map(|token| token.id);
+            match (known, id) {
+                (Some(old), Some(id)) if old != *id => {
+                    return Err(Error::SpecialToken(format!(
+                        "special token {} has the id {old} already; ids never move, so it cannot become {id}",
+                        excerpt(content)
+                    )));
+                }
+                (Some(_), _) => {}
+                (None, _) => {
+                    let id = id.unwrap_or(next);
+                    next = next.max(id.saturating_add(1));
+                    tokens.push(SpecialToken { content: content.clone(), id });
+                }
+            }
+        }
+        let mut special = SpecialTokens::new(tokens)?;
+        (special.bos, special.eos, special.pad) = (self.special.bos, self.special.eos, self.special.pad);
+        roles.assign(&mut special)?;
+        let spec = Self { special, ..self.clone() };
+        spec.check_special_ids()?;
+        Ok(spec)
+    }
+
+    /// That no special token has the id of an ordinary one.
+    pub(crate) fn check_special_ids(&self) -> Result<()> {
+        for token in self.special.tokens() {
+            if let Some(bytes) = self.vocab.bytes(token.id) {
+                return Err(Error::SpecialToken(format!(
+                    "special token {} cannot have id {}: that is the token \"{}\"",
+                    excerpt(&token.content),
+                    token.id,
+                    bytes.escape_ascii()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Special tokens named for the roles; `None` leaves a role as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Roles<'a> {
+    /// Begins a sequence.
+    pub bos: Option<&'a str>,
+    /// Ends a sequence.
+    pub eos: Option<&'a str>,
+    /// Fills up padded rows.
+    pub pad: Option<&'a str>,
+}
+
+impl Roles<'_> {
+    /// Gives the named tokens of `special` their roles.
+    pub fn assign(self, special: &mut SpecialTokens) -> Result<()> {
+        let find = |role: &str, name: &str, special: &SpecialTokens| {
+            special.id_of(name).ok_or_else(|| {
+                Error::SpecialToken(format!(
+                    "{role} names {}, which is not a special token; declare it among the special tokens",
+                    excerpt(name)
+                ))
+            })
+        };
+        if let Some(name) = self.bos {
+            special.bos = Some(find("bos", name, special)?);
+        }
+        if let Some(name) = self.eos {
+            special.eos = Some(find("eos", name, special)?);
+        }
+        if let Some(name) = self.pad {
+            special.pad = Some(find("pad", name, special)?);
+        }
+        Ok(())
+    }
+}

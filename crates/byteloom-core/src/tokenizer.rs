@@ -1,0 +1,387 @@
+//! The compiled tokenizer: immutable, shared between threads, one path for every entry point.
+//!
+//! Encoding is special tokens → pre-tokens → (cache | merges) → ids. Every way to encode, count, cut or measure a
+//! text goes through [`Tokenizer::encode_into`]; every way back goes through [`Tokenizer::token_bytes`].
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
+
+use sha2::{Digest, Sha256};
+
+use crate::cache::{Cache, Key};
+use crate::error::{Error, Result, excerpt};
+use crate::format::native;
+use crate::merge::{MergeScratch, MergeTable};
+use crate::pretokenize::PreTokenizer;
+use crate::special::{SpecialMatcher, SpecialToken, ids_by_content};
+use crate::spec::TokenizerSpec;
+use crate::token::TokenId;
+use crate::utf8::UnitIndex;
+
+/// Called now and then during long work; an error stops it.
+pub type Poll<'a> = &'a mut dyn FnMut() -> Result<()>;
+
+/// A tokenizer ready to encode and decode.
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    compiled: Arc<Compiled>,
+    cache: Arc<Cache>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    spec: TokenizerSpec,
+    merges: MergeTable,
+    /// The bytes of every token, special ones included: one arena and, by id, where each begins and ends.
+    pieces: Vec<u8>,
+    spans: Vec<Span>,
+    /// The policies that need no sets of names.
+    deny_all: SpecialPolicy,
+    allow_all: SpecialPolicy,
+    ordinary: SpecialPolicy,
+    fingerprint: OnceLock<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u32,
+    /// 0 for a hole.
+    len: u32,
+    special: bool,
+}
+
+/// Which special tokens a text may spell, and what happens at the others.
+#[derive(Clone, Debug)]
+pub struct SpecialPolicy {
+    matcher: SpecialMatcher,
+    /// Whether a match is an error rather than a token.
+    denied: Denied,
+}
+
+#[derive(Clone, Debug)]
+enum Denied {
+    All,
+    None,
+    These(Vec<TokenId>),
+}
+
+/// A set of special tokens as callers name it.
+#[derive(Clone, Copy, Debug)]
+pub enum SpecialSet<'a> {
+    /// All of them; for the denied ones: all that are not allowed.
+    All,
+    /// These.
+    Names(&'a [&'a str]),
+}
+
+/// Buffers of one encoding at a time. They stay small, whatever the text: see [`MergeScratch`].
+#[derive(Debug, Default)]
+struct Workspace {
+    ends: Vec<usize>,
+    merge: MergeScratch,
+}
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::default();
+}
+
+/// Lends this thread's workspace, or a new one where it is in use further up the stack.
+fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
+    WORKSPACE.with(|shared| match shared.try_borrow_mut() {
+        Ok(mut workspace) => work(&mut workspace),
+        Err(_) => work(&mut Workspace::default()),
+    })
+}
+
+impl Tokenizer {
+    /// Compiles `spec`; the cache may take `cache_bytes`.
+    ///
+    /// # Errors
+    /// [`Error::Vocabulary`] or [`Error::SpecialToken`] where the parts of the spec do not fit together.
+    pub fn new(spec: TokenizerSpec, cache_bytes: usize) -> Result<Self> {
+        spec.check_special_ids()?;
+        let merges = MergeTable::new(&spec.vocab, &spec.merges)?;
+        let mut pieces = Vec::new();
+        let mut spans = vec![Span { start: 0, len: 0, special: false }; spec.max_token_id() as usize + 1];
+        let special = spec.special.tokens().iter().map(|token| (token.id, token.content.as_bytes(), true));
+        for (id, bytes, special) in spec.vocab.iter().map(|(id, bytes)| (id, bytes, false)).chain(special) {
+            spans[id as usize] = Span { start: pieces.len() as u32, len: bytes.len() as u32, special };
+            pieces.extend_from_slice(bytes);
+        }
+        let policy = |matcher: SpecialMatcher, denied| SpecialPolicy { matcher, denied };
+        let compiled = Compiled {
+            deny_all: policy(SpecialMatcher::new(spec.special.tokens())?, Denied::All),
+            allow_all: policy(SpecialMatcher::new(spec.special.tokens())?, Denied::None),
+            ordinary: policy(SpecialMatcher::new([])?, Denied::None),
+            spec,
+            merges,
+            pieces,
+            spans,
+            fingerprint: OnceLock::new(),
+        };
+        Ok(Self { compiled: Arc::new(compiled), cache: Arc::new(Cache::new(cache_bytes)) })
+    }
+
+    /// The same tokenizer with an empty cache of another size.
+    #[must_use]
+    pub fn with_cache_bytes(&self, cache_bytes: usize) -> Self {
+        Self { compiled: Arc::clone(&self.compiled), cache: Arc::new(Cache::new(cache_bytes)) }
+    }
+
+    /// The plain data it was compiled from.
+    pub fn spec(&self) -> &TokenizerSpec {
+        &self.compiled.spec
+    }
+
+    /// The pre-tokenizer.
+    pub fn pretokenizer(&self) -> &PreTokenizer {
+        &self.compiled.spec.pretokenizer
+    }
+
+    /// The limit of the cache in bytes.
+    pub fn cache_bytes(&self) -> usize {
+        self.cache.limit()
+    }
+
+    /// The number of tokens, special ones included.
+    pub fn vocab_size(&self) -> usize {
+        self.compiled.spec.vocab.len() + self.compiled.spec.special.tokens().len()
+    }
+
+    /// A hash of everything that ids depend on, in hex: equal for tokenizers that encode and decode alike by
+    /// construction, whatever their metadata.
+    pub fn fingerprint(&self) -> &str {
+        self.compiled.fingerprint.get_or_init(|| {
+            let digest = Sha256::digest(native::identity(&self.compiled.spec));
+            digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            })
+        })
+    }
+
+    // Special tokens.
+
+    /// The default policy: a text that spells any special token is an error.
+    pub fn deny_all(&self) -> &SpecialPolicy {
+        &self.compiled.deny_all
+    }
+
+    /// The policy that reads every text as ordinary text.
+    pub fn ordinary(&self) -> &SpecialPolicy {
+        &self.compiled.ordinary
+    }
+
+    /// The policy of allow and deny sets, as tiktoken has them.
+    ///
+    /// # Errors
+    /// [`Error::SpecialToken`] for a name that is no special token.
+    pub fn policy(&self, allowed: SpecialSet<'_>, denied: SpecialSet<'_>) -> Result<Cow<'_, SpecialPolicy>> {
+        match (allowed, denied) {
+            (SpecialSet::All, _) => return Ok(Cow::Borrowed(&self.compiled.allow_all)),
+            (SpecialSet::Names([]), SpecialSet::All) => return Ok(Cow::Borrowed(self.deny_all())),
+            (SpecialSet::Names([]), SpecialSet::Names([])) => return Ok(Cow::Borrowed(self.ordinary())),
+            _ => {}
+        }
+        let tokens = self.compiled.spec.special.tokens();
+        let by_content = ids_by_content(tokens);
+        let resolve = |option: &str, set: SpecialSet<'_>| -> Result<Vec<TokenId>> {
+            match set {
+                SpecialSet::All => Ok(tokens.iter().map(|token| token.id).collect()),
+                SpecialSet::Names(names) => names
+                    .iter()
+                    .map(|&name| {
+                        by_content.get(name).copied().ok_or_else(|| {
+                            Error::SpecialToken(format!(
+                                "{option} names {}, which is not a special token of this tokenizer",
+                                excerpt(name)
+                            ))
+                        })
+                    })
+                    .collect(),
+            }
+        };
+        let allowed = resolve("allowed_special", allowed)?;
+        let mut denied = resolve("disallowed_special", denied)?;
+        denied.retain(|id| !allowed.contains(id));
+        let relevant = tokens.iter().filter(|token| allowed.contains(&token.id) || denied.contains(&token.id));
+        Ok(Cow::Owned(SpecialPolicy { matcher: SpecialMatcher::new(relevant)?, denied: Denied::These(denied) }))
+    }
+
+    fn denied_error(&self, text: &[u8], at: usize, id: TokenId) -> Error {
+        let content = self.compiled.spec.special.by_id(id).map_or("", |token: &SpecialToken| &token.content);
+        let character = UnitIndex::new(text).floor(at);
+        let name = excerpt(content);
+        Error::SpecialToken(format!(
+            "the text spells the special token {name} at character {character} (byte {at}). To encode it as id {id}, \
+             pass allowed_special={{{name}}}; to encode it as ordinary text, pass disallowed_special=() or use \
+             encode_ordinary"
+        ))
+    }
+
+    // Encoding.
+
+    /// Appends the ids of `text` to `ids`.
+    ///
+    /// # Errors
+    /// [`Error::SpecialToken`] where the text spells a denied token, [`Error::Pattern`] where a custom pattern runs
+    /// out of steps, and whatever `poll` returns.
+    pub fn encode_into(
+        &self,
+        text: &[u8],
+        policy: &SpecialPolicy,
+        ids: &mut Vec<TokenId>,
+        poll: Poll<'_>,
+    ) -> Result<()> {
+        self.encode_blocks(text, policy, ids, &mut |_| poll())
+    }
+
+    /// The number of ids of `text`, without keeping them.
+    pub fn count(&self, text: &[u8], policy: &SpecialPolicy, poll: Poll<'_>) -> Result<usize> {
+        let mut ids = Vec::new();
+        let mut total = 0;
+        self.encode_blocks(text, policy, &mut ids, &mut |ids| {
+            total += ids.len();
+            ids.clear();
+            poll()
+        })?;
+        Ok(total + ids.len())
+    }
+
+    /// The one encoding path. `after_block` is called after each block of pre-tokens and may empty `ids`.
+    fn encode_blocks(
+        &self,
+        text: &[u8],
+        policy: &SpecialPolicy,
+        ids: &mut Vec<TokenId>,
+        after_block: &mut dyn FnMut(&mut Vec<TokenId>) -> Result<()>,
+    ) -> Result<()> {
+        with_workspace(|workspace| {
+            let mut from = 0;
+            while let Some(found) = policy.matcher.find(text, from) {
+                let denied = match &policy.denied {
+                    Denied::All => true,
+                    Denied::None => false,
+                    Denied::These(denied) => denied.contains(&found.id),
+                };
+                if denied {
+                    return Err(self.denied_error(text, found.span.start, found.id));
+                }
+                self.encode_ordinary(&text[from..found.span.start], ids, workspace, after_block)?;
+                ids.push(found.id);
+                from = found.span.end;
+            }
+            self.encode_ordinary(&text[from..], ids, workspace, after_block)
+        })
+    }
+
+    fn encode_ordinary(
+        &self,
+        text: &[u8],
+        ids: &mut Vec<TokenId>,
+        workspace: &mut Workspace,
+        after_block: &mut dyn FnMut(&mut Vec<TokenId>) -> Result<()>,
+    ) -> Result<()> {
+        let Workspace { ends, merge } = workspace;
+        let mut blocks = self.compiled.spec.pretokenizer.blocks(text);
+        let mut start = 0;
+        while blocks.next(ends)? {
+            for &end in ends.iter() {
+                self.encode_pretoken(&text[start..end], ids, merge);
+                start = end;
+            }
+            after_block(ids)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn encode_pretoken(&self, piece: &[u8], ids: &mut Vec<TokenId>, scratch: &mut MergeScratch) {
+        if let [byte] = piece {
+            ids.push(self.compiled.merges.byte_id(*byte));
+            return;
+        }
+        let Some(key) = Key::new(piece) else {
+            self.merge_pretoken(piece, ids, scratch);
+            return;
+        };
+        if !self.cache.get(&key, ids) {
+            let before = ids.len();
+            self.merge_pretoken(piece, ids, scratch);
+            self.cache.insert(&key, &ids[before..]);
+        }
+    }
+
+    fn merge_pretoken(&self, piece: &[u8], ids: &mut Vec<TokenId>, scratch: &mut MergeScratch) {
+        let Compiled { spec, merges, spans, .. } = &*self.compiled;
+        if spec.whole_tokens
+            && let Some(id) = spec.vocab.id(piece)
+        {
+            ids.push(id);
+            return;
+        }
+        merges.merge(piece, |id| spans[id as usize].len as usize, scratch, ids);
+    }
+
+    /// The ends of the pre-tokens of `text`, in bytes; special tokens are not looked for.
+    pub fn pretoken_ends(&self, text: &[u8]) -> Result<Vec<usize>> {
+        let mut blocks = self.pretokenizer().blocks(text);
+        let mut all = Vec::new();
+        let mut ends = Vec::new();
+        while blocks.next(&mut ends)? {
+            all.extend_from_slice(&ends);
+        }
+        Ok(all)
+    }
+
+    /// Ids that `add_special_tokens` puts before and after a text.
+    ///
+    /// # Errors
+    /// [`Error::SpecialToken`] where the tokenizer has neither `bos` nor `eos`.
+    pub fn frame(&self) -> Result<(Option<TokenId>, Option<TokenId>)> {
+        let special = &self.compiled.spec.special;
+        if special.bos.is_none() && special.eos.is_none() {
+            return Err(Error::SpecialToken(
+                "add_special_tokens=True needs a bos or eos token, and this tokenizer has neither; name one with \
+                 with_special_tokens(bos=…, eos=…)"
+                    .to_owned(),
+            ));
+        }
+        Ok((special.bos, special.eos))
+    }
+
+    // Decoding.
+
+    /// The bytes of a token, special or not; `None` for an id that stands for nothing.
+    #[inline]
+    pub fn token_bytes(&self, id: TokenId) -> Option<&[u8]> {
+        match self.compiled.spans.get(id as usize) {
+            Some(span) if span.len > 0 => {
+                Some(&self.compiled.pieces[span.start as usize..(span.start + span.len) as usize])
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether `id` is a special token.
+    #[inline]
+    pub fn is_special(&self, id: TokenId) -> bool {
+        self.compiled.spans.get(id as usize).is_some_and(|span| span.special)
+    }
+
+    /// Appends the bytes of `ids` to `bytes`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownToken`] with the position of an id that stands for nothing.
+    pub fn decode_into(&self, ids: &[TokenId], skip_special: bool, bytes: &mut Vec<u8>) -> Result<()> {
+        for (position, &id) in ids.iter().enumerate() {
+            let piece = self.token_bytes(id).ok_or_else(|| Error::unknown_token(id, position))?;
+            if !(skip_special && self.is_special(id)) {
+                bytes.extend_from_slice(piece);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,30 @@
+//! `byteloom._native`: a thin binding. It borrows what Python gives, lets go of the GIL and maps errors; all else
+//! is in `byteloom-core`, and all policy in the Python package.
+
+mod error;
+mod make;
+mod options;
+mod stream;
+mod text;
+mod tokenizer;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The Rust half of byteloom.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use super::make::{from_json, from_tiktoken, pattern_names, write_atomically};
+    #[pymodule_export]
+    use super::stream::StreamDecoder;
+    #[pymodule_export]
+    use super::tokenizer::NativeTokenizer;
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,125 @@
+//! Functions that make tokenizers: readers here, the trainer in `train.rs`.
+
+use std::path::PathBuf;
+
+use byteloom_core::cache::DEFAULT_CACHE_BYTES;
+use byteloom_core::format::{native, tiktoken};
+use byteloom_core::special::SpecialToken;
+use byteloom_core::spec::TokenizerSpec;
+use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
+use byteloom_core::tokenizer::Tokenizer;
+use byteloom_core::{Result, files};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMapping};
+
+use crate::error::raise;
+use crate::text;
+use crate::tokenizer::NativeTokenizer;
+use crate::work::run;
+
+/// `cache_bytes`, or the default.
+pub fn cache_limit(cache_bytes: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    let Some(value) = cache_bytes else { return Ok(DEFAULT_CACHE_BYTES) };
+    let number = text::index(value).map_err(|_| PyTypeError::new_err("cache_bytes must be an integer"))?;
+    usize::try_from(number)
+        .map_err(|_| PyValueError::new_err(format!("cache_bytes must be 0 or more, not {number}")))
+}
+
+/// An id that a caller wants a token to have.
+pub fn token_id(value: &Bound<'_, PyAny>) -> PyResult<TokenId> {
+    let py = value.py();
+    let number = text::index(value).map_err(|_| {
+        let name = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        PyTypeError::new_err(format!("ids must be integers, not {name}"))
+    })?;
+    match TokenId::try_from(number) {
+        Ok(id) if id <= MAX_TOKEN_ID => Ok(id),
+        _ => Err(raise(
+            py,
+            "VocabularyError",
+            format!("{number} is no id: ids go from 0 to {MAX_TOKEN_ID}"),
+        )),
+    }
+}
+
+fn build(
+    py: Python<'_>,
+    size: usize,
+    cache_bytes: usize,
+    read: impl FnOnce() -> Result<TokenizerSpec> + Send,
+) -> PyResult<NativeTokenizer> {
+    run(py, size, |_| Tokenizer::new(read()?, cache_bytes)).map(NativeTokenizer)
+}
+
+/// A tokenizer from the bytes of a native file.
+#[pyfunction]
+#[pyo3(signature = (data, /, *, cache_bytes))]
+pub fn from_json(
+    py: Python<'_>,
+    data: &[u8],
+    cache_bytes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeTokenizer> {
+    let limit = cache_limit(cache_bytes)?;
+    build(py, data.len(), limit, || native::read(data))
+}
+
+/// A tokenizer from tiktoken's ranks: the bytes of a file, or a mapping of token bytes to ids.
+#[pyfunction]
+#[pyo3(signature = (source, /, *, pattern, special_tokens, cache_bytes))]
+pub fn from_tiktoken(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    pattern: Option<&str>,
+    special_tokens: Option<&Bound<'_, PyMapping>>,
+    cache_bytes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeTokenizer> {
+    let limit = cache_limit(cache_bytes)?;
+    let special = special_tokens.map(special_list).transpose()?;
+    if let Ok(file) = source.cast::<PyBytes>() {
+        let data = file.as_bytes();
+        return build(py, data.len(), limit, || tiktoken::read(data, pattern, special));
+    }
+    let mut ranks = Vec::new();
+    for item in source.cast::<PyMapping>()?.items()?.iter() {
+        let (token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let bytes = token.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("tokens of ranks must be bytes"))?;
+        ranks.push((token_id(&id)?, bytes.as_bytes().to_vec()));
+    }
+    let Some(pattern) = pattern else {
+        return Err(raise(
+            py,
+            "FormatError",
+            "ranks hold no pattern; say which they were made with (pattern=\"cl100k\", for instance)".to_owned(),
+        ));
+    };
+    build(py, usize::MAX, limit, || tiktoken::from_ranks(ranks, pattern, special.unwrap_or_default()))
+}
+
+fn special_list(special_tokens: &Bound<'_, PyMapping>) -> PyResult<Vec<SpecialToken>> {
+    special_tokens
+        .items()?
+        .iter()
+        .map(|item| {
+            let (content, id): (String, Bound<'_, PyAny>) = item.extract()?;
+            Ok(SpecialToken { content, id: token_id(&id)? })
+        })
+        .collect()
+}
+
+/// The names of the built-in patterns.
+///
+/// >>> import byteloom as bl
+/// >>> "cl100k" in bl.pattern_names()
+/// True
+#[pyfunction]
+pub fn pattern_names() -> Vec<&'static str> {
+    byteloom_core::pretokenize::PreTokenizer::names().to_vec()
+}
+
+/// Writes a file beside its place, syncs it and renames it.
+#[pyfunction]
+#[pyo3(signature = (path, data, /))]
+pub fn write_atomically(py: Python<'_>, path: PathBuf, data: &[u8]) -> PyResult<()> {
+    run(py, usize::MAX, |_| files::write_atomically(&path, data))
+}

@@ -1,0 +1,241 @@
+//! Texts and ids as Python gives them.
+
+use std::ops::Deref;
+
+use byteloom_core::token::TokenId;
+use pyo3::buffer::{Element, PyUntypedBuffer};
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyList, PyMemoryView, PyString, PyTuple};
+
+use crate::error::{raise, unknown_token};
+
+/// A text that is borrowed from Python, kept alive, and readable without the GIL.
+pub enum Text {
+    /// A `str`.
+    Str(PyBackedStr),
+    /// `bytes`, or a copy of a changeable buffer, so that nobody changes it under our hands.
+    Bytes(PyBackedBytes),
+}
+
+impl Text {
+    /// A part of the text, of the type it came in.
+    pub fn slice<'py>(&self, py: Python<'py>, start: usize, end: usize) -> Bound<'py, PyAny> {
+        match self {
+            // Cuts of a text lie between characters; a wrong one would show as a replaced one, not as a crash.
+            Self::Str(_) => PyString::new(py, &String::from_utf8_lossy(&self[start..end])).into_any(),
+            Self::Bytes(_) => PyBytes::new(py, &self[start..end]).into_any(),
+        }
+    }
+}
+
+impl Deref for Text {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Str(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// What to do with lone surrogates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Surrogates {
+    /// Raise, naming the index.
+    Strict,
+    /// Join pairs, and put U+FFFD in the place of the rest, as tiktoken does.
+    Replace,
+}
+
+impl Surrogates {
+    /// The handling named `errors`.
+    pub fn parse(errors: &str) -> PyResult<Self> {
+        match errors {
+            "strict" => Ok(Self::Strict),
+            "replace" => Ok(Self::Replace),
+            _ => Err(PyValueError::new_err(format!("errors must be \"strict\" or \"replace\", not {errors:?}"))),
+        }
+    }
+}
+
+/// The text in `value`, which `what` names in messages.
+pub fn text(value: &Bound<'_, PyAny>, surrogates: Surrogates, what: impl Fn() -> String) -> PyResult<Text> {
+    if let Ok(string) = value.cast::<PyString>() {
+        return string_text(string, surrogates, what);
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Text::Bytes(bytes.clone().into()));
+    }
+    if let Ok(bytes) = value.cast::<PyByteArray>() {
+        return Ok(Text::Bytes(bytes.clone().into()));
+    }
+    if value.is_instance_of::<PyMemoryView>() {
+        let bytes = value.call_method0("tobytes")?;
+        return Ok(Text::Bytes(bytes.cast_into::<PyBytes>()?.into()));
+    }
+    Err(PyTypeError::new_err(format!("{} must be str or bytes, not {}", what(), value.get_type().name()?)))
+}
+
+fn string_text(
+    string: &Bound<'_, PyString>,
+    surrogates: Surrogates,
+    what: impl Fn() -> String,
+) -> PyResult<Text> {
+    let py = string.py();
+    let error = match PyBackedStr::try_from(string.clone()) {
+        Ok(text) => return Ok(Text::Str(text)),
+        Err(error) => error,
+    };
+    if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
+        return Err(error);
+    }
+    if surrogates == Surrogates::Replace {
+        let units = string.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
+        let repaired = units.call_method1("decode", ("utf-16-le", "replace"))?;
+        return Ok(Text::Str(repaired.cast_into::<PyString>()?.try_into()?));
+    }
+    let index: usize = error.value(py).getattr("start")?.extract()?;
+    let code: u32 = py.import("builtins")?.call_method1("ord", (string.get_item(index)?,))?.extract()?;
+    Err(raise(
+        py,
+        "TextError",
+        format!(
+            "{} holds a lone surrogate, U+{code:04X}, at index {index}; it has no UTF-8 form. errors=\"replace\" \
+             puts U+FFFD in its place",
+            what()
+        ),
+    ))
+}
+
+/// The texts of a batch, all checked before any work begins.
+pub fn texts(values: &Bound<'_, PyAny>, surrogates: Surrogates) -> PyResult<Vec<Text>> {
+    if values.is_instance_of::<PyString>() || values.is_instance_of::<PyBytes>() {
+        return Err(PyTypeError::new_err(format!(
+            "texts must be a list or another iterable of texts, not one {}",
+            values.get_type().name()?
+        )));
+    }
+    let mut all = Vec::with_capacity(values.len().unwrap_or(0));
+    for (index, value) in values.try_iter()?.enumerate() {
+        all.push(text(&value?, surrogates, || format!("texts[{index}]"))?);
+    }
+    Ok(all)
+}
+
+/// Ids from a list, a tuple, an array of any integer type, or another iterable.
+///
+/// Ids that fit no u32 are the error of an unknown id, like those that stand for nothing.
+pub fn ids(values: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
+    if let Ok(list) = values.cast::<PyList>() {
+        return collect_ids(list.iter().map(Ok), list.len());
+    }
+    if let Ok(tuple) = values.cast::<PyTuple>() {
+        return collect_ids(tuple.iter().map(Ok), tuple.len());
+    }
+    let refuse = || {
+        let name = values.get_type().name()?;
+        Err(PyTypeError::new_err(format!("ids must be integers in a list, array or other iterable, not {name}")))
+    };
+    if values.is_instance_of::<PyString>() || values.is_instance_of::<PyBytes>() {
+        return refuse();
+    }
+    if let Ok(buffer) = PyUntypedBuffer::get(values) {
+        return array_ids(values, &buffer);
+    }
+    match values.try_iter() {
+        Ok(items) => collect_ids(items, values.len().unwrap_or(0)),
+        Err(_) => refuse(),
+    }
+}
+
+fn collect_ids<'py>(
+    items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+    expected: usize,
+) -> PyResult<Vec<TokenId>> {
+    let mut ids = Vec::with_capacity(expected);
+    for (position, item) in items.enumerate() {
+        ids.push(id(&item?, position)?);
+    }
+    Ok(ids)
+}
+
+/// One id; `position` is its place in the sequence.
+pub fn id(item: &Bound<'_, PyAny>, position: usize) -> PyResult<TokenId> {
+    if item.is_exact_instance_of::<PyInt>()
+        && let Ok(id) = item.extract::<TokenId>()
+    {
+        return Ok(id);
+    }
+    if let Ok(integer) = index_object(item) {
+        return integer.extract().map_err(|_| unknown_token(item.py(), integer, position, None));
+    }
+    let name = item.get_type().name()?;
+    Err(PyTypeError::new_err(format!("ids must be integers, but position {position} holds {name}")))
+}
+
+/// `value` as a Python `int`, if it is an integer of some kind. `True` and `1.0` are none.
+fn index_object<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("a bool is no number here"));
+    }
+    value.py().import("operator")?.call_method1("index", (value,))
+}
+
+/// `value` as a number.
+pub fn index(value: &Bound<'_, PyAny>) -> PyResult<i128> {
+    index_object(value)?.extract()
+}
+
+/// An error about ids, with the row of the batch that held them.
+pub fn in_row(py: Python<'_>, error: PyErr, row: usize) -> PyErr {
+    let value = error.value(py);
+    if error.is_instance_of::<PyTypeError>(py) {
+        return PyTypeError::new_err(format!("sequence {row}: {value}"));
+    }
+    // An unknown id; anything else keeps its own words.
+    let _ = value.setattr("item", format!("sequence {row}"));
+    error
+}
+
+fn array_ids(values: &Bound<'_, PyAny>, buffer: &PyUntypedBuffer) -> PyResult<Vec<TokenId>> {
+    if buffer.dimensions() > 1 {
+        return Err(PyTypeError::new_err(format!(
+            "ids must have one dimension, not {}; decode_batch takes rows",
+            buffer.dimensions()
+        )));
+    }
+    macro_rules! convert {
+        ($($kind:ty),*) => {
+            $(if let Ok(typed) = buffer.as_typed::<$kind>() {
+                return checked_ids(values.py(), typed.to_vec(values.py())?);
+            })*
+        };
+    }
+    convert!(u32, u16, i64, i32, u64, u8, i16, i8);
+    Err(PyTypeError::new_err(format!("ids must be integers, not an array of format {:?}", buffer.format())))
+}
+
+fn checked_ids<T: Element + TryInto<TokenId> + Into<i128>>(
+    py: Python<'_>,
+    values: Vec<T>,
+) -> PyResult<Vec<TokenId>> {
+    values
+        .into_iter()
+        .enumerate()
+        .map(|(position, value)| {
+            value.try_into().map_err(|_| {
+                let wide: i128 = value.into();
+                unknown_token(py, wide, position, None)
+            })
+        })
+        .collect()
+}
