@@ -1,0 +1,185 @@
+"""Arguments and options that several commands share, and the kinds of values they take."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection
+from typing import Any, Literal, TypedDict, TypeVar
+
+import click
+
+import byteloom
+
+__all__ = [
+    "SIZE",
+    "TEXT",
+    "SpecialChoice",
+    "load_tokenizer",
+    "output_options",
+    "source_text",
+    "special_choice",
+    "special_options",
+    "text_options",
+    "threads_option",
+    "tokenizer_argument",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Text(click.ParamType):  # type: ignore[type-arg]
+    """Text of an argument, read as UTF-8 whatever the locale."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return os.fsencode(value).decode("utf-8")
+        except UnicodeDecodeError as error:
+            self.fail(f"byte {error.start} of the argument is not valid UTF-8", param, ctx)
+
+
+class _Size(click.ParamType):  # type: ignore[type-arg]
+    """A count, such as 32000, 32_000, 32k or 1.5M; `Ki` and `Mi` are powers of 1,024.
+
+    >>> [SIZE.convert(text, None, None) for text in ("50257", "32_000", "32k", "64Ki", "1.5M")]
+    [50257, 32000, 32000, 65536, 1500000]
+    """
+
+    name = "size"
+    _form = re.compile(r"(\d+(?:[_,]\d+)*)(?:\.(\d{1,6}))?(|k|ki|m|mi)", re.ASCII | re.IGNORECASE)
+    _units = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20}  # noqa: RUF012
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        form = self._form.fullmatch(value.strip())
+        if form is None:
+            self.fail(f"{value!r} is not a count; write it as 32000, 32k or 1.5M", param, ctx)
+        whole, fraction, unit = form[1].replace("_", "").replace(",", ""), form[2] or "", form[3].lower()
+        scaled = int(whole + fraction) * self._units[unit]
+        if scaled % 10 ** len(fraction):
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        return int(scaled // 10 ** len(fraction))
+
+
+TEXT = _Text()
+SIZE = _Size()
+
+
+def tokenizer_argument(function: F) -> F:
+    """The argument TOKENIZER, and `--pattern` for files that hold none."""
+    function = click.option(
+        "--pattern",
+        type=TEXT,
+        metavar="NAME",
+        help="Pre-tokenizer pattern, only for a .tiktoken file that is not one of OpenAI's.",
+    )(function)
+    return click.argument("tokenizer", type=click.Path())(function)
+
+
+def load_tokenizer(path: str, pattern: str | None = None) -> byteloom.Tokenizer:
+    """The tokenizer of a file."""
+    return byteloom.Tokenizer.load(path, pattern=pattern)
+
+
+def text_options(function: F) -> F:
+    """`--text`, and what to do with bytes that are not UTF-8."""
+    for option in (
+        click.option(
+            "--bytes",
+            "raw",
+            is_flag=True,
+            help="Take the bytes as they are: they need not be UTF-8.",
+        ),
+        click.option(
+            "--errors",
+            type=click.Choice(["strict", "replace"]),
+            default="strict",
+            show_default=True,
+            help="Bytes that are not UTF-8: refuse them, or put U+FFFD in their place.",
+        ),
+        click.option("-t", "--text", type=TEXT, metavar="TEXT", help="Take this text instead of a file."),
+    ):
+        function = option(function)
+    return function
+
+
+def source_text(file: str | None, text: str | None, *, errors: str, raw: bool) -> str | bytes:
+    """The text that a command works on: of `--text`, of the file, or of standard input."""
+    from byteloom.cli.files import as_text, read_source, source_name
+
+    if text is not None:
+        if file is not None:
+            raise click.UsageError("give a FILE or --text, not both", click.get_current_context())
+        return text.encode() if raw else text
+    data = read_source(file)
+    return data if raw else as_text(data, source_name(file), errors=errors)
+
+
+class SpecialChoice(TypedDict):
+    """What `encode` and its kin are told about special tokens in a text."""
+
+    allowed_special: Literal["all"] | Collection[str]
+    disallowed_special: Literal["all"] | Collection[str]
+
+
+def special_options(function: F) -> F:
+    """What to do with text that spells a special token."""
+    for option in (
+        click.option(
+            "--ordinary",
+            is_flag=True,
+            help="Read every text as text, also where it spells a special token.",
+        ),
+        click.option(
+            "--allowed-special",
+            multiple=True,
+            type=TEXT,
+            metavar="NAME",
+            help="Special token that the text may hold, or 'all'; may be given several times. "
+            "A text that spells any other is refused.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def special_choice(tok: byteloom.Tokenizer, allowed: tuple[str, ...], *, ordinary: bool) -> SpecialChoice:
+    """The choice of `special_options` as the library wants it."""
+    ctx = click.get_current_context()
+    if ordinary:
+        if allowed:
+            raise click.UsageError("--ordinary and --allowed-special exclude each other", ctx)
+        return SpecialChoice(allowed_special=(), disallowed_special=())
+    if "all" in allowed:
+        return SpecialChoice(allowed_special="all", disallowed_special="all")
+    for name in allowed:
+        if name not in tok.special_tokens:
+            known = ", ".join(tok.special_tokens) or "it has none"
+            message = f"{name!r} is not a special token of this tokenizer ({known})"
+            raise click.BadParameter(message, ctx, param_hint="'--allowed-special'")
+    return SpecialChoice(allowed_special=set(allowed), disallowed_special="all")
+
+
+def threads_option(function: F) -> F:
+    """`--threads`; results never depend on it."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Number of threads; all processors by default. Results do not depend on it.",
+    )(function)
+
+
+def output_options(*, required: bool, what: str) -> Callable[[F], F]:
+    """`-o` and `--force`."""
+
+    def add(function: F) -> F:
+        function = click.option("--force", is_flag=True, help="Replace an output file that exists.")(function)
+        return click.option(
+            "-o", "--output", type=click.Path(), metavar="FILE", required=required, help=what
+        )(function)
+
+    return add

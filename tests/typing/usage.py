@@ -1,0 +1,190 @@
+"""A program that uses all of byteloom's public names, checked by `mypy --strict` and run by a test.
+
+`assert_type` fails the type check where the package says another type than its users rely on.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import assert_type
+
+import byteloom as bl
+from byteloom import errors
+
+AnyIds = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+
+
+def train() -> bl.Tokenizer:
+    """Documents of every kind; options; progress."""
+
+    def documents() -> Iterator[str | bytes | Path]:
+        yield "the cat sat on the mat"
+        yield b"the cat sat on the other mat"
+
+    seen: list[dict[str, Any]] = []
+    tok = bl.Tokenizer.train(
+        documents(),
+        vocab_size=262,
+        pattern="cl100k",
+        special_tokens=["<|bos|>", "<|end|>", "<|pad|>"],
+        special_position="last",
+        bos="<|bos|>",
+        eos="<|end|>",
+        pad="<|pad|>",
+        min_frequency=2,
+        max_token_length=16,
+        tie_break="smallest_pair",
+        errors="strict",
+        threads=1,
+        progress=seen.append,
+        cache_bytes=1 << 20,
+    )
+    assert_type(tok, bl.Tokenizer)
+    assert_type(bl.Tokenizer.train("low low", 257), bl.Tokenizer)
+    assert_type(bl.Tokenizer.train(b"low low", 257), bl.Tokenizer)
+    assert_type(bl.Tokenizer.train(["low low", b"low"], 257), bl.Tokenizer)
+    assert_type(tok.training_report, dict[str, Any] | None)
+    return tok
+
+
+def encode(tok: bl.Tokenizer) -> None:
+    """Text to ids, in every shape."""
+    text = "the cat"
+    assert_type(tok.encode(text), list[int])
+    assert_type(tok.encode(text.encode()), list[int])
+    assert_type(tok.encode(bytearray(b"the")), list[int])
+    assert_type(tok.encode(memoryview(b"the")), list[int])
+    assert_type(tok.encode(text, allowed_special="all", add_special_tokens=True), list[int])
+    assert_type(tok.encode(text, allowed_special={"<|end|>"}, disallowed_special=()), list[int])
+    assert_type(tok.encode_ordinary(text, errors="replace"), list[int])
+    assert_type(tok.encode_batch([text, b"the"], threads=2), list[list[int]])
+    assert_type(tok.encode_array(text), AnyIds)
+    assert_type(tok.encode_array(text, dtype="uint16"), AnyIds)
+    assert_type(tok.encode_array(text, out=np.zeros(16, np.uint32)), AnyIds)
+    assert_type(tok.encode_with_offsets(text, unit="byte"), tuple[list[int], list[tuple[int, int]]])
+    assert_type(tok.count(text), int)
+    assert_type(tok.count_batch([text, text]), list[int])
+    assert_type(tok.truncate(text, 2), str)
+    assert_type(tok.truncate(b"the cat", 2), bytes)
+    assert_type(tok.chunk(text, 2), list[str])
+    assert_type(tok.chunk(b"the cat", 2), list[bytes])
+    assert_type(tok.pretokens(text), list[str])
+    assert_type(tok.pretokens(b"the cat"), list[bytes])
+
+
+def batches(tok: bl.Tokenizer) -> None:
+    """Rows of different lengths, and the rectangle made of them."""
+    batch = tok.encode_batch_array(["the", "the cat"], dtype=np.uint16)
+    assert_type(batch, bl.Ragged)
+    assert_type(batch.ids, npt.NDArray[np.uint32] | npt.NDArray[np.uint16])
+    assert_type(batch.offsets, npt.NDArray[np.int64])
+    assert_type(batch.lengths, npt.NDArray[np.int64])
+    assert_type(len(batch), int)
+    assert_type(batch.tolist(), list[list[int]])
+    pad = tok.pad_id
+    assert pad is not None
+    padded = batch.to_padded(pad, max_length=4, side="left")
+    assert_type(padded, bl.Padded)
+    assert_type(padded.mask, npt.NDArray[np.bool_])
+    assert_type(bl.Ragged.from_rows([[1, 2], []]), bl.Ragged)
+
+
+def decode(tok: bl.Tokenizer) -> None:
+    """Ids to text, at once and as they come."""
+    ids = tok.encode("the cat")
+    assert_type(tok.decode(ids), str)
+    assert_type(tok.decode(np.array(ids, np.int64), errors="ignore", skip_special_tokens=True), str)
+    assert_type(tok.decode(tuple(ids)), str)
+    assert_type(tok.decode_bytes(ids), bytes)
+    assert_type(tok.decode_batch([ids, ids], threads=2), list[str])
+    assert_type(tok.decode_with_offsets(ids), tuple[str, list[int]])
+    decoder = tok.stream_decoder(skip_special_tokens=True)
+    assert_type(decoder, bl.StreamDecoder)
+    assert_type(decoder.feed(ids[0]) + decoder.feed(ids[1:]) + decoder.flush(), str)
+
+
+def look(tok: bl.Tokenizer) -> None:
+    """What is in a vocabulary."""
+    assert_type(tok.vocab_size, int)
+    assert_type(tok.n_vocab, int)
+    assert_type(len(tok), int)
+    assert_type(tok.max_token_id, int)
+    assert_type(tok.id_to_bytes(97), bytes)
+    assert_type(tok.id_to_token(97), str)
+    assert_type(tok.token_to_id("a"), int | None)
+    assert_type(tok.token_to_id(b"a"), int | None)
+    assert_type(tok.merges, list[tuple[int, int]])
+    assert_type(tok.special_tokens, dict[str, int])
+    assert_type(tok.bos_id, int | None)
+    assert_type(tok.eos_id, int | None)
+    assert_type(tok.pattern, str)
+    assert_type(tok.pattern_name, str | None)
+    assert_type(tok.fingerprint, str)
+    assert_type(tok.info(), dict[str, Any])
+    assert_type(bl.pattern_names(), list[str])
+    assert_type(bl.__version__, str)
+
+
+def keep(tok: bl.Tokenizer) -> None:
+    """Files, bytes, pickles; tokenizers made from others."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "tok.json")
+        tok.save(path)
+        assert_type(bl.Tokenizer.load(path), bl.Tokenizer)
+        assert_type(bl.Tokenizer.load(str(path), cache_bytes=0), bl.Tokenizer)
+    assert_type(tok.to_bytes(), bytes)
+    assert_type(bl.Tokenizer.from_bytes(tok.to_bytes()), bl.Tokenizer)
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    assert_type(
+        bl.Tokenizer.from_tiktoken(ranks, pattern="gpt2", special_tokens={"<|x|>": 256}), bl.Tokenizer
+    )
+    assert_type(tok.with_special_tokens(["<|more|>"], eos="<|more|>"), bl.Tokenizer)
+    assert_type(tok.with_special_tokens({"<|far|>": 1000}), bl.Tokenizer)
+    assert_type(tok.with_cache_bytes(0), bl.Tokenizer)
+    assert_type(copy.deepcopy(tok), bl.Tokenizer)
+    again: bl.Tokenizer = pickle.loads(pickle.dumps(tok))
+    assert again == tok
+    assert {tok: "usable as a key"}[again]
+
+
+def fail(tok: bl.Tokenizer) -> None:
+    """Errors by their base and by their kind."""
+    try:
+        tok.decode([10**6])
+    except bl.UnknownTokenError as error:
+        assert_type(error.position, int | None)
+    try:
+        tok.encode("<|end|>")
+    except (bl.SpecialTokenError, bl.TextError) as error:
+        assert isinstance(error, bl.ByteloomError)
+        assert isinstance(error, ValueError)
+    kinds: list[type[bl.ByteloomError]] = [
+        bl.ChatError,
+        bl.FormatError,
+        bl.PatchingError,
+        bl.PatternError,
+        bl.TrainingError,
+        bl.VocabularyError,
+        errors.TextError,
+    ]
+    assert all(issubclass(kind, bl.ByteloomError) for kind in kinds)
+    assert issubclass(bl.TrainingWarning, UserWarning)
+
+
+def main() -> None:
+    """Run it all."""
+    tok = train()
+    for part in (encode, batches, decode, look, keep, fail):
+        part(tok)
+
+
+if __name__ == "__main__":
+    main()
