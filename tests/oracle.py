@@ -95,11 +95,14 @@ def count_words(documents, split, specials=()):
     return words
 
 
+PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
+HUGGING_FACE_ORDER = PRINTABLE + [byte for byte in range(256) if byte not in PRINTABLE]
+PLACES = {byte: place for place, byte in enumerate(HUGGING_FACE_ORDER)}
+
+
 def hugging_face_order(token_id):
     """A key that sorts ids as Hugging Face numbers them: printable bytes, the other bytes, merged tokens."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    order = printable + [byte for byte in range(256) if byte not in printable]
-    return order.index(token_id) if token_id < 256 else token_id
+    return PLACES.get(token_id, token_id)
 
 
 def train(words, merges, tie_break="smallest_pair", min_frequency=2, max_token_length=None):

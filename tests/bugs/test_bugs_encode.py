@@ -67,7 +67,7 @@ def test_enc_005_no_length_of_a_piece_is_special(length):
             token: 256 + rank for rank, token in enumerate(seeded.sample(sorted(tokens), len(tokens)))
         }
         tok = bl.Tokenizer.from_tiktoken(ranks, pattern="none")
-        for _ in range(3):
+        for _ in range(2):
             piece = bytes(seeded.choices(alphabet, k=length))
             assert tok.encode(piece) == encode_ranks(piece, ranks)
 

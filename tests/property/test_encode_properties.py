@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import byte_texts, merge_lists, pieces, rank_tables, texts
+from strategies import byte_texts, few, merge_lists, pieces, rank_tables, texts
 
 import byteloom as bl
 from helpers import ALL_PATTERNS, assert_entry_points_agree, train_quietly
@@ -21,6 +21,7 @@ each_tokenizer = pytest.mark.parametrize("name", TOKENIZERS)
 
 
 @each_tokenizer
+@few
 @given(text=texts)
 def test_every_text_comes_back(name, text):
     tok = TOKENIZERS[name]
@@ -31,6 +32,7 @@ def test_every_text_comes_back(name, text):
 
 
 @each_tokenizer
+@few
 @given(data=byte_texts)
 def test_all_bytes_come_back(name, data):
     tok = TOKENIZERS[name]
@@ -47,6 +49,7 @@ def test_cl100k_is_lossless_and_consistent(cl100k, text, data):
 
 
 @each_tokenizer
+@few
 @given(text=st.one_of(texts, byte_texts))
 def test_every_entry_point_agrees(name, text):
     assert_entry_points_agree(TOKENIZERS[name], text)
@@ -123,6 +126,7 @@ LENGTHS = sorted(
 
 
 @pytest.mark.parametrize("alphabet", [b"a", b"ab", b"abz", bytes(range(97, 123)), bytes(range(256))], ids=len)
+@few
 @given(seed=st.randoms(use_true_random=False))
 def test_pieces_of_every_length_around_powers_of_two(alphabet, seed):
     tokens = {bytes(seed.choices(alphabet, k=seed.randint(2, 5))) for _ in range(60)}
@@ -135,6 +139,7 @@ def test_pieces_of_every_length_around_powers_of_two(alphabet, seed):
 
 
 @pytest.mark.parametrize("pattern", COURSE_PATTERNS)
+@few
 @given(text=st.text(st.characters(max_codepoint=0x7FF)))
 def test_course_patterns_cut_as_python_does(pattern, text):
     assert TOKENIZERS[pattern].pretokens(text) == split(text, pattern)
@@ -168,6 +173,7 @@ def test_special_tokens_are_found_leftmost_and_longest(text, data):
 
 
 @each_tokenizer
+@few
 @given(data=byte_texts)
 def test_offsets_tile_the_text(name, data):
     tok = TOKENIZERS[name]
@@ -181,6 +187,7 @@ def test_offsets_tile_the_text(name, data):
 
 
 @each_tokenizer
+@few
 @given(text=texts)
 def test_character_offsets_cover_what_the_token_holds(name, text):
     tok = TOKENIZERS[name]
@@ -196,6 +203,7 @@ def test_character_offsets_cover_what_the_token_holds(name, text):
 
 
 @each_tokenizer
+@few
 @given(text=st.one_of(texts, byte_texts), n=st.integers(0, 40))
 def test_truncate(name, text, n):
     tok = TOKENIZERS[name]
@@ -209,6 +217,7 @@ def test_truncate(name, text, n):
 
 
 @each_tokenizer
+@few
 @given(text=st.one_of(texts, byte_texts), n=st.integers(1, 40))
 def test_chunk(name, text, n):
     tok = TOKENIZERS[name]
@@ -225,6 +234,7 @@ def test_chunk(name, text, n):
 
 
 @each_tokenizer
+@few
 @given(data=byte_texts, cuts=st.lists(st.integers(0, 60)), order=st.randoms(use_true_random=False))
 def test_a_stream_in_any_pieces_is_the_text(name, data, cuts, order):
     tok = TOKENIZERS[name]

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import corpora
+from strategies import corpora, few
 
 from helpers import train_quietly
 from oracle import COURSE_PATTERNS, count_words, split, train
@@ -29,6 +29,7 @@ def expected_merges(documents, pattern, merges, specials=(), **chosen):
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("pattern", ["none", "course-words", "simple"])
+@few
 @given(documents=corpora(), chosen=options, merges=st.sampled_from([5, 40]))
 def test_merges_are_those_of_the_oracle(tie_break, pattern, documents, chosen, merges):
     tok = train_quietly(documents, 256 + merges, pattern=pattern, tie_break=tie_break, **chosen)
@@ -78,6 +79,7 @@ def test_where_documents_end_between_words_does_not_matter(words, cuts):
 
 @pytest.mark.parametrize("pattern", COURSE_PATTERNS)
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
+@few
 @given(texts=st.lists(st.text(st.characters(max_codepoint=0x24F)), max_size=5))
 def test_any_text_trains_as_the_oracle_does(pattern, tie_break, texts):
     tok = train_quietly(texts, 290, pattern=pattern, tie_break=tie_break)

@@ -47,8 +47,8 @@ def test_files(tmp_path):
             return os.fspath(path)
 
     assert bl.Tokenizer.train(Somewhere(), 258, pattern="none") == expected
-    mixed = bl.Tokenizer.train([path, "newest", b"widest"], 262)
-    assert mixed == bl.Tokenizer.train(["low lower", "newest", "widest"], 262)
+    mixed = bl.Tokenizer.train([path, "newest", b"widest"], 260)
+    assert mixed == bl.Tokenizer.train(["low lower", "newest", "widest"], 260)
 
 
 def test_a_str_is_text_and_never_a_path(tmp_path):
@@ -95,7 +95,7 @@ def test_documents_are_taken_one_at_a_time():
     def documents():
         nonlocal most
         for index in range(20_000):
-            document = Document(f"document {index} low lower")
+            document = Document(f"document {index} low lower " * 100)
             alive.append(id(document))
             most = max(most, len(alive))
             yield document
@@ -221,7 +221,7 @@ def test_min_frequency():
 
 def test_max_token_length():
     text = "abcdefgh " * 10
-    for longest in (1, 2, 3, 5, 8):
+    for longest in (2, 3, 5, 8):
         tok = train_quietly(text, 400, max_token_length=longest)
         assert max(map(len, [b"x", *learned(tok)])) <= longest
 
@@ -245,6 +245,7 @@ BAD_OPTIONS = [
     {"vocab_size": 2**40},
     {"vocab_size": 300, "min_frequency": -1},
     {"vocab_size": 300, "max_token_length": 0},
+    {"vocab_size": 300, "max_token_length": 1},
     {"vocab_size": 300, "max_token_length": -1},
     {"vocab_size": 300, "tie_break": "random"},
     {"vocab_size": 300, "errors": "nonsense"},

@@ -1,6 +1,10 @@
 """Texts, documents and vocabularies for Hypothesis: small alphabets that force the interesting cases."""
 
+from hypothesis import settings
 from hypothesis import strategies as st
+
+few = settings(max_examples=max(10, settings().max_examples // 4))
+"""For a test that runs once for each pattern, or against a slow oracle."""
 
 FRAGMENTS = [
     "a", "A", "ß", "é", "e\u0301", "Ж", "日", "本", "ก", "\u1c89", "\U000323b0", "👍", "👍🏽", "\u200d",
