@@ -1,4 +1,5 @@
 //! Custom regexes: gaps, empty matches, invalid bytes, limits, messages.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are not marked as tests")]
 
 use byteloom_core::Error;
 use byteloom_core::pretokenize::{BLOCK, PreTokenizer};
@@ -14,18 +15,22 @@ fn ends(pretokenizer: &PreTokenizer, text: &[u8]) -> Result<Vec<usize>, Error> {
     Ok(all)
 }
 
+/// The pre-tokens joined by `|`, or the error.
 fn split(regex: &str, text: &[u8]) -> String {
-    let ends = ends(&PreTokenizer::new(regex).unwrap(), text).unwrap();
+    let ends = match PreTokenizer::new(regex).and_then(|pretokenizer| ends(&pretokenizer, text)) {
+        Ok(ends) => ends,
+        Err(error) => return error.to_string(),
+    };
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let pieces = starts.zip(&ends).map(|(start, &end)| text[start..end].escape_ascii().to_string());
     pieces.collect::<Vec<_>>().join("|")
 }
 
+/// What a pattern error says; empty for any other outcome, so that no expectation holds.
 fn message(result: Result<impl Sized, Error>) -> String {
     match result {
         Err(error @ Error::Pattern { .. }) => error.to_string(),
-        Err(other) => panic!("not a pattern error: {other}"),
-        Ok(_) => panic!("no error"),
+        _ => String::new(),
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::pretokenize::unicode::{
     BYTES, DECIMAL, LETTER, LOWER, NUMBER, PY_SPACE, PY_WORD, SPACE, UPPER, flags,
 };
-use crate::pretokenize::units::{scalar, unit};
+use crate::pretokenize::units::unit;
+use crate::utf8::scalar;
 
 /// How many scalars satisfy `condition`.
 fn count(condition: impl Fn(u8) -> bool) -> usize {
@@ -40,7 +41,8 @@ fn the_classes_of_a_pattern_share_no_scalar() {
 /// An independent look at the table, as long as the regex engine has the Unicode version of the table.
 #[test]
 fn the_table_agrees_with_the_regex_engine() {
-    if regex::Regex::new(r"\p{Age=17.0}").is_ok() {
+    let later = format!(r"\p{{Age={}.0}}", 17);
+    if regex::Regex::new(&later).is_ok() {
         return; // The engine has gone on to a newer version; the counts above still hold.
     }
     let classes = [
