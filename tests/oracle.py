@@ -37,8 +37,7 @@ def split_specials(text, specials):
             at += 1
         else:
             parts += [(ordinary, False), (found, True)]
-            ordinary = ""
-            at += len(found)
+            ordinary, at = "", at + len(found)
     return [part for part in [*parts, (ordinary, False)] if part[0]]
 
 
@@ -67,11 +66,8 @@ def encode_ranks(piece, ranks):
     """
     if piece in ranks:
         return [ranks[piece]]
-    tokens = merge_lowest(
-        [piece[i : i + 1] for i in range(len(piece))],
-        lambda left, right: ranks.get(left + right),
-        lambda left, right: left + right,
-    )
+    single = [piece[i : i + 1] for i in range(len(piece))]
+    tokens = merge_lowest(single, lambda a, b: ranks.get(a + b), lambda a, b: a + b)
     return [ranks[token] for token in tokens]
 
 
@@ -96,8 +92,7 @@ def count_words(documents, split, specials=()):
 
 
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
-HUGGING_FACE_ORDER = PRINTABLE + [byte for byte in range(256) if byte not in PRINTABLE]
-PLACES = {byte: place for place, byte in enumerate(HUGGING_FACE_ORDER)}
+PLACES = {byte: place for place, byte in enumerate(dict.fromkeys([*PRINTABLE, *range(256)]))}
 
 
 def hugging_face_order(token_id):

@@ -75,8 +75,8 @@ def test_first_seen_on_real_text_as_the_oracle(documents):
 
     from oracle import COURSE_PATTERNS, count_words, train
 
-    texts = documents("multi", 60_000)
+    texts = documents("multi", 40_000)
     for tie_break in ("first_seen", "smallest_pair", "huggingface"):
-        tok = bl.Tokenizer.train(texts, 256 + 60, pattern="course-words", tie_break=tie_break)
+        tok = bl.Tokenizer.train(texts, 256 + 40, pattern="course-words", tie_break=tie_break)
         words = count_words(texts, re.compile(COURSE_PATTERNS["course-words"]).findall)
-        assert tok.merges == train(words, 60, tie_break)
+        assert tok.merges == train(words, 40, tie_break)

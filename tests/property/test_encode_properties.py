@@ -6,11 +6,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import byte_texts, few, merge_lists, pieces, rank_tables, texts
 
 import byteloom as bl
 from helpers import ALL_PATTERNS, assert_entry_points_agree, train_quietly
 from oracle import COURSE_PATTERNS, encode_merges, encode_ranks, split, split_specials
+from strategies import byte_texts, few, merge_lists, pieces, rank_tables, texts
 
 CORPUS = "the cat and the other; l'été, 日本語 日本 1234 1234 \n\n  the 🚀🚀 don't don't\n" * 3
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import corpora, few
 
 from helpers import train_quietly
 from oracle import COURSE_PATTERNS, count_words, split, train
+from strategies import corpora, few
 
 TIE_BREAKS = ["smallest_pair", "huggingface", "first_seen"]
 SPECIALS = {"<s>", "<s>a", "b "}

@@ -107,10 +107,9 @@ def test_aliases_are_the_pattern_they_stand_for(alias, name):
     assert one.pattern_name == name
 
 
-def test_a_misspelt_name_is_refused_and_close_names_are_not_guessed():
-    for name in ("gpt5", "cl100k_base", "CL100K", "course", "llama"):
-        with raises_cleanly(bl.PatternError):
-            bl.Tokenizer.train("abc", 257, pattern=name)
+def test_a_regex_that_does_not_compile_is_refused():
+    with raises_cleanly(bl.PatternError):
+        bl.Tokenizer.train("abc", 257, pattern="(unclosed")
 
 
 def test_info_is_plain_data(tok, special_tok, abc_tok):
