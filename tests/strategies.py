@@ -46,9 +46,9 @@ ALPHABETS = [b"a", b"ab", b"abc", b"ab ", bytes(range(256))]
 
 
 @st.composite
-def pieces(draw, longest=400):
+def pieces(draw, longest=400, alphabets=ALPHABETS):
     """A pre-token over a small alphabet, often with a long regular part."""
-    alphabet = draw(st.sampled_from(ALPHABETS))
+    alphabet = draw(st.sampled_from(alphabets))
     letters = st.sampled_from(alphabet)
     ends = st.lists(letters, max_size=20).map(bytes)
     unit = st.lists(letters, min_size=1, max_size=5).map(bytes)

@@ -1,6 +1,5 @@
 """Encoding: lossless for every text, equal to the naive merge loop, the same through every door."""
 
-import re
 from itertools import pairwise
 
 import pytest
@@ -75,7 +74,7 @@ def test_ranks_merge_as_the_naive_loop_does(ranks, piece):
     assert tok.encode(piece) == encode_ranks(piece, ranks)
 
 
-@given(merges=merge_lists(), piece=pieces().filter(re.compile(rb"\w+").fullmatch))
+@given(merges=merge_lists(), piece=pieces(alphabets=[b"a", b"ab", b"abc", b"abz_0"]))
 def test_merge_lists_merge_as_the_naive_loop_does(merges, piece):
     data = f'{{"merges": {[list(pair) for pair in merges]}}}'.encode()
     tokens = [bytes([byte]) for byte in range(256)]
@@ -212,8 +211,10 @@ def test_truncate(name, text, n):
     assert tok.count(cut) <= n
     if tok.count(text) <= n:
         assert cut == text
-    data = cut if isinstance(cut, bytes) else cut.encode()
-    assert len(data) in {0} | {end for _, end in tok.encode_with_offsets(text, unit="byte")[1]}
+    if isinstance(text, str):
+        # A cut is where a token ends, moved back to the beginning of a character.
+        ends = [0] + [end for _, end in tok.encode_with_offsets(text, unit="byte")[1]]
+        assert cut in [text.encode()[:end].decode(errors="ignore") for end in ends]
 
 
 @each_tokenizer
