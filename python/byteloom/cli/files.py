@@ -176,9 +176,15 @@ def open_output(path: str | None, *, force: bool) -> Iterator[Callable[[bytes], 
     if path is None or path == "-":
         if sys.stdout is None:
             raise click.ClickException("standard output is closed")
+        out = sys.stdout.buffer
+
+        def write(data: bytes) -> None:
+            # At once, for a reader that answers line by line.
+            out.write(data)
+            out.flush()
+
         with _named("standard output"):
-            yield sys.stdout.buffer.write
-            sys.stdout.buffer.flush()
+            yield write
     elif _is_device(path):
         with _named(path), open(path, "wb") as file:
             yield file.write
