@@ -216,6 +216,7 @@ def train(
     tie_break: str,
     errors: str,
     threads: int | None,
+    expected_bytes: int | None,
     progress: Callable[[dict[str, Any]], object] | None,
     cache_bytes: int | None,
 ) -> NativeTokenizer: ...

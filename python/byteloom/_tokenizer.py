@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _native
-from ._training import document_iterator, progress_callback
+from ._training import document_iterator, expected_bytes, progress_callback
 from .errors import FormatError, TrainingWarning
 
 __all__ = ["Tokenizer"]
@@ -77,8 +77,9 @@ class Tokenizer(_native.NativeTokenizer):
             tie_break: Which of several equally frequent pairs comes first: `"smallest_pair"` (smaller left id,
                 then right id; as rustbpe), `"huggingface"` (as Hugging Face's trainer), `"first_seen"` (the
                 one whose first place in the text comes first).
-            errors: What to do with text that is not valid: `"strict"` raises, `"replace"` puts U+FFFD in its
-                place and counts it in the report, `"keep"` keeps the raw bytes of files as they are.
+            errors: What to do with files that are not valid UTF-8, and with lone surrogates in a `str`:
+                `"strict"` raises, `"replace"` puts U+FFFD in their place and counts the bytes in the report,
+                `"keep"` learns from the bytes of files as they are. `bytes` are always taken as they are.
             threads: Threads that count pre-tokens; all processors by default. The result does not depend on it.
             progress: `True` shows a bar on stderr; a callable receives a dict with `stage`, `done`, `total`
                 and `seconds` several times a second.
@@ -104,6 +105,9 @@ class Tokenizer(_native.NativeTokenizer):
         >>> tok.special_tokens
         {'<|end|>': 259}
         """
+        if isinstance(special_tokens, str):
+            message = f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
+            raise TypeError(message)
         with progress_callback(progress) as callback:
             native = _native.train(
                 document_iterator(data),
@@ -119,6 +123,7 @@ class Tokenizer(_native.NativeTokenizer):
                 tie_break=tie_break,
                 errors=errors,
                 threads=threads,
+                expected_bytes=expected_bytes(data),
                 progress=callback,
                 cache_bytes=cache_bytes,
             )

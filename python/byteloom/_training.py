@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import TrainingError
 
-__all__ = ["document_iterator", "progress_callback"]
+__all__ = ["document_iterator", "expected_bytes", "progress_callback"]
 
 Document = str | bytes | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
@@ -53,6 +53,17 @@ def _text_file(path: os.PathLike[str]) -> os.PathLike[str]:
         message = f"{name} is a folder; pass its files, as in train(sorted(Path(…).glob('*.txt')), …)"
         raise TrainingError(message)
     return path
+
+
+def expected_bytes(data: Document | Iterable[Document]) -> int | None:
+    """The size of `data` in bytes where it is known without reading it, for progress."""
+    if isinstance(data, (bytes, bytearray)):
+        return len(data)
+    paths = [data] if isinstance(data, os.PathLike) else data
+    if isinstance(paths, (list, tuple)) and all(isinstance(path, os.PathLike) for path in paths):
+        # A missing file is reported when its turn comes.
+        return sum(os.path.getsize(path) for path in paths if os.path.exists(path))  # noqa: PTH110, PTH202
+    return None
 
 
 @contextmanager

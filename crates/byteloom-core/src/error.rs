@@ -144,10 +144,7 @@ mod tests {
     #[test]
     fn messages_name_the_place() {
         assert_eq!(Error::format("line 3", "not base64").to_string(), "line 3: not base64");
-        assert_eq!(
-            Error::unknown_token(7, 2).to_string(),
-            "id 7 at position 2 is not in the vocabulary"
-        );
+        assert_eq!(Error::unknown_token(7, 2).to_string(), "id 7 at position 2 is not in the vocabulary");
     }
 
     #[test]

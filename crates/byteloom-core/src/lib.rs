@@ -29,6 +29,7 @@ pub mod spec;
 pub mod stream;
 pub mod token;
 pub mod tokenizer;
+pub mod train;
 pub mod utf8;
 pub mod vocab;
 

@@ -178,6 +178,11 @@ impl SpecialMatcher {
         false
     }
 
+    /// The length of the longest special token in bytes; 0 if there is none.
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
     /// Whether there is nothing to find.
     pub fn is_empty(&self) -> bool {
         self.automaton.is_none()
@@ -222,7 +227,9 @@ mod tests {
         assert!(SpecialTokens::new(vec![token("a", 1), token("a", 2)]).is_err());
         assert!(SpecialTokens::new(vec![token("a", 1), token("b", 1)]).is_err());
         assert!(SpecialTokens::new(vec![token("a", u32::MAX)]).is_err());
-        assert!(SpecialTokens::new(vec![token("\0", 1), token("\n", 2), token(" ", 3), token("🚀", 4)]).is_ok());
+        assert!(
+            SpecialTokens::new(vec![token("\0", 1), token("\n", 2), token(" ", 3), token("🚀", 4)]).is_ok()
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod options;
 mod stream;
 mod text;
 mod tokenizer;
+mod train;
 mod work;
 
 use pyo3::prelude::*;
@@ -20,6 +21,8 @@ mod _native {
     use super::stream::StreamDecoder;
     #[pymodule_export]
     use super::tokenizer::NativeTokenizer;
+    #[pymodule_export]
+    use super::train::train;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

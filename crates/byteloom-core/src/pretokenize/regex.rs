@@ -230,17 +230,15 @@ impl Bounded {
                 }
                 other => other.to_string(),
             };
-            let advice = "use possessive quantifiers, spell it without look-around, or choose a built-in pattern";
+            let advice =
+                "use possessive quantifiers, spell it without look-around, or choose a built-in pattern";
             Error::pattern(self.light.as_str(), format!("at byte {place} of the text {reason}; {advice}"))
         })
     }
 }
 
 fn is_out_of_steps<T>(outcome: &std::result::Result<T, fancy_regex::Error>) -> bool {
-    matches!(
-        outcome,
-        Err(fancy_regex::Error::RuntimeError(RuntimeError::BacktrackLimitExceeded))
-    )
+    matches!(outcome, Err(fancy_regex::Error::RuntimeError(RuntimeError::BacktrackLimitExceeded)))
 }
 
 /// The message for a pattern that no engine compiles: of the two, the one that is to the point.

@@ -95,13 +95,7 @@ pub(super) static DESCRIPTIONS: [Description; 10] = [
         ),
         spellings: &[],
     },
-    Description {
-        scheme: Scheme::Simple,
-        name: "simple",
-        aliases: &[],
-        regex: r"\s+|\S+",
-        spellings: &[],
-    },
+    Description { scheme: Scheme::Simple, name: "simple", aliases: &[], regex: r"\s+|\S+", spellings: &[] },
     Description {
         scheme: Scheme::CourseWords,
         name: "course-words",

@@ -1,0 +1,195 @@
+//! Every short string over an alphabet with one unit of each class; every scalar in context.
+
+use super::reference::Reference;
+use super::{SCANNED, ends, pieces};
+use crate::pretokenize::unicode::flags;
+use crate::pretokenize::{PreTokenizer, scheme};
+
+/// The units that a family of patterns tells apart: the letters of contractions, an upper, lower and caseless letter,
+/// a mark, a digit and another number, white space of each sort, newlines, punctuation, an invalid byte.
+fn alphabet(name: &str) -> Vec<&'static [u8]> {
+    let units: &[&str] = match name {
+        "gpt2" => &["a", "s", "l", "e", "v", "S", "日", "1", "²", " ", "\u{a0}", "\n", "'", "!", "\u{301}"],
+        "cl100k" | "llama3" | "qwen2" => {
+            &["a", "S", "l", "v", "E", "ſ", "日", "1", " ", "\u{2003}", "\n", "\r", "'", "!"]
+        }
+        "o200k" => &["A", "a", "日", "\u{301}", "s", "l", "ſ", "1", " ", "\u{a0}", "\n", "'", "!", "/"],
+        "course-gpt2" => {
+            &["a", "s", "e", "r", "日", "1", "²", "_", " ", "\u{a0}", "\u{1c}", "\n", "'", "!", "\u{301}"]
+        }
+        _ => &["a", "日", "1", "²", "_", " ", "\u{a0}", "\u{1c}", "\n", "!", "\u{301}"],
+    };
+    units.iter().map(|unit| unit.as_bytes()).chain([b"\xff".as_slice()]).collect()
+}
+
+/// The units of all alphabets, and more of the same classes.
+const LARGE: [&[u8]; 38] = [
+    b"a",
+    b"s",
+    b"t",
+    b"r",
+    b"e",
+    b"v",
+    b"m",
+    b"l",
+    b"d",
+    b"A",
+    b"S",
+    b"T",
+    b"L",
+    "ſ".as_bytes(),
+    "ß".as_bytes(),
+    "Ж".as_bytes(),
+    "ǅ".as_bytes(),
+    "ʰ".as_bytes(),
+    "日".as_bytes(),
+    "\u{301}".as_bytes(),
+    b"1",
+    "٣".as_bytes(),
+    "Ⅷ".as_bytes(),
+    b" ",
+    b"\t",
+    "\u{85}".as_bytes(),
+    "\u{3000}".as_bytes(),
+    b"\x1c",
+    b"\n",
+    b"\r",
+    b"'",
+    "\u{2019}".as_bytes(),
+    b"/",
+    b"_",
+    b"\0",
+    "😀".as_bytes(),
+    b"\xe6",
+    b"\xff",
+];
+
+/// Calls `visit` for each string of exactly `length` units.
+fn each_string(units: &[&[u8]], length: u32, mut visit: impl FnMut(&[u8])) {
+    let mut text = Vec::new();
+    for number in 0..units.len().pow(length) {
+        text.clear();
+        for place in 0..length {
+            text.extend_from_slice(units[number / units.len().pow(place) % units.len()]);
+        }
+        visit(&text);
+    }
+}
+
+fn assert_agree(name: &str, pretokenizer: &PreTokenizer, reference: &Reference, text: &[u8]) {
+    let (found, expected) = (ends(pretokenizer, text), reference.ends(text));
+    assert!(
+        found == expected,
+        "{name} on {:?}: {:?}, the regex gives {:?}",
+        text.escape_ascii().to_string(),
+        pieces(text, &found),
+        pieces(text, &expected)
+    );
+}
+
+/// The first pre-token of every string. What follows it is a shorter string of the same set, because neither side
+/// looks back; so this is all pre-tokens of every string.
+fn check_first_pre_tokens(name: &str) {
+    let known = scheme::find(name).unwrap();
+    let reference = Reference::new(name);
+    let mut found = Vec::new();
+    for length in 1..=5 {
+        each_string(&alphabet(name), length, |text| {
+            found.clear();
+            known.scheme.fill(text, 0, &mut found);
+            assert_eq!(found[0], reference.first_end(text), "{name} on {}", text.escape_ascii());
+        });
+    }
+}
+
+macro_rules! exhaustive {
+    ($($test:ident: $($name:literal),+;)+) => {$(
+        #[test]
+        fn $test() {
+            $(check_first_pre_tokens($name);)+
+        }
+    )+};
+}
+
+exhaustive! {
+    gpt2_on_every_short_string: "gpt2";
+    cl100k_on_every_short_string: "cl100k";
+    o200k_on_every_short_string: "o200k";
+    llama3_on_every_short_string: "llama3";
+    qwen2_on_every_short_string: "qwen2";
+    course_gpt2_on_every_short_string: "course-gpt2";
+    other_course_patterns_on_every_short_string: "simple", "course-words", "course-ws";
+}
+
+/// Strings of the large alphabet, whole: with what is before a pre-token, across a restart of the scanner.
+#[test]
+fn short_strings_of_many_units() {
+    for name in SCANNED {
+        let (pretokenizer, reference) = (PreTokenizer::new(name).unwrap(), Reference::new(name));
+        for length in 1..=3 {
+            each_string(&LARGE, length, |text| assert_agree(name, &pretokenizer, &reference, text));
+        }
+    }
+}
+
+/// Each pair of units at each place of a 64-byte step.
+#[test]
+fn short_strings_at_every_offset() {
+    for name in SCANNED {
+        let (pretokenizer, reference) = (PreTokenizer::new(name).unwrap(), Reference::new(name));
+        for offset in 0..64 {
+            each_string(&alphabet(name), 2, |pair| {
+                let text = [&vec![b'b'; offset], pair, b"x \n1"].concat();
+                assert_agree(name, &pretokenizer, &reference, &text);
+            });
+        }
+    }
+}
+
+/// Each spelling means the same.
+#[test]
+fn other_spellings_agree() {
+    for known in &scheme::DESCRIPTIONS {
+        for spelling in known.spellings {
+            let reference = Reference::of(known.name, spelling);
+            let pretokenizer = PreTokenizer::new(spelling).unwrap();
+            for length in 1..=4 {
+                each_string(&alphabet(known.name), length, |text| {
+                    assert_agree(known.name, &pretokenizer, &reference, text);
+                });
+            }
+        }
+    }
+}
+
+/// A text that has `character` beside units of each class.
+fn in_context(character: char) -> String {
+    let c = character;
+    format!("{c}a{c}A{c}{c} {c}1{c}'{c}s'{c}!{c}\n{c}_{c}  {c}/\u{301}{c}日{c}\u{1c}{c}\r ")
+}
+
+fn check_scalars(scalars: &(impl Iterator<Item = char> + Clone)) {
+    for name in SCANNED {
+        let (pretokenizer, reference) = (PreTokenizer::new(name).unwrap(), Reference::new(name));
+        for character in scalars.clone() {
+            assert_agree(name, &pretokenizer, &reference, in_context(character).as_bytes());
+        }
+    }
+}
+
+/// Scalars whose class is not that of both neighbours, and every 4096th.
+#[test]
+fn scalars_at_the_edges_of_classes_in_context() {
+    let class_edge = |scalar: u32| {
+        flags(scalar) != flags(scalar.wrapping_sub(1))
+            || flags(scalar) != flags(scalar + 1)
+            || scalar.is_multiple_of(4096)
+    };
+    check_scalars(&('\0'..=char::MAX).filter(|&character| class_edge(character.into())));
+}
+
+#[test]
+#[ignore = "takes minutes; the edges of classes run always"]
+fn every_scalar_in_context() {
+    check_scalars(&('\0'..=char::MAX));
+}

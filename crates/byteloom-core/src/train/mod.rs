@@ -1,0 +1,290 @@
+//! Training: from text to the merges of a byte-level BPE vocabulary.
+//!
+//! Text is cut into pre-tokens and counted ([`PretokenCounts`]); then merges are learned from the distinct pre-tokens
+//! ([`bpe::learn`]). Same text, same merges, whatever the threads, the batches or the blocks.
+
+pub mod bpe;
+mod counts;
+mod floor;
+mod input;
+mod pairs;
+mod parallel;
+mod progress;
+mod queue;
+mod tie;
+pub mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub use bpe::{Learned, Stopped};
+pub use counts::PretokenCounts;
+pub use input::InvalidUtf8;
+pub use progress::{Hook, Progress, Stage};
+pub use tie::TieBreak;
+
+use crate::error::{Error, Result};
+use crate::pretokenize::PreTokenizer;
+use crate::special::SpecialMatcher;
+use crate::token::MAX_TOKEN_BYTES;
+use input::Document;
+use parallel::{Counter, Splitter};
+use progress::Pacer;
+use words::Words;
+
+/// What to learn, and with how many threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrainConfig {
+    /// How many merges at most: the vocabulary without its 256 bytes and its special tokens.
+    pub merges: usize,
+    /// A pair that occurs less often is not merged; at least 1.
+    pub min_frequency: u64,
+    /// The longest token in bytes, at least 2. Never more than [`MAX_TOKEN_BYTES`].
+    pub max_token_length: Option<usize>,
+    /// The rule for ties.
+    pub tie_break: TieBreak,
+    /// How many threads count text; at least 1. They change the time, never the result.
+    pub threads: usize,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            merges: 0,
+            min_frequency: 2,
+            max_token_length: None,
+            tie_break: TieBreak::default(),
+            threads: 1,
+        }
+    }
+}
+
+/// What a training saw and did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainReport {
+    /// Documents fed.
+    pub documents: u64,
+    /// Bytes of text fed: of documents as given, of files as they stand on disk.
+    pub bytes: u64,
+    /// Pre-tokens counted.
+    pub pretokens: u64,
+    /// Distinct pre-tokens.
+    pub unique_pretokens: usize,
+    /// Places where the text spelled a special token.
+    pub special_tokens_seen: u64,
+    /// Bytes of files replaced because they were not UTF-8.
+    pub invalid_bytes: u64,
+    /// Merges learned.
+    pub merges: usize,
+    /// Why there are no more.
+    pub stopped: Stopped,
+    /// Time spent in feeding.
+    pub count_time: Duration,
+    /// Time spent in learning merges.
+    pub merge_time: Duration,
+}
+
+/// Bytes of a file that a thread counts at a time. Larger blocks mean fewer tables to absorb, smaller ones less memory.
+const BLOCK: usize = 4 << 20;
+/// The same for a single thread, which absorbs nothing: the block stays in the cache.
+const BLOCK_ALONE: usize = 1 << 20;
+/// The fewest bytes worth a thread of their own.
+const LEAST_SHARE: usize = 256 << 10;
+/// The most that is read at a time.
+const MOST_READ: usize = 64 << 20;
+
+/// Learns a byte-level BPE vocabulary from text.
+///
+/// ```
+/// use byteloom_core::pretokenize::PreTokenizer;
+/// use byteloom_core::special::SpecialMatcher;
+/// use byteloom_core::train::{TrainConfig, Trainer};
+///
+/// let config = TrainConfig { merges: 2, ..TrainConfig::default() };
+/// let mut trainer = Trainer::new(PreTokenizer::new(r"\s+|\S+")?, SpecialMatcher::new([])?, config)?;
+/// trainer.feed_documents(&[b"low lower lowest"], &mut |_| Ok(()))?;
+/// let (learned, report) = trainer.finish(&mut |_| Ok(()))?;
+/// assert_eq!(learned.merges, [(u32::from(b'l'), u32::from(b'o')), (256, u32::from(b'w'))]);
+/// assert_eq!(learned.counts, [3, 3]);
+/// assert_eq!(report.pretokens, 5);
+/// # Ok::<(), byteloom_core::Error>(())
+/// ```
+///
+/// After an error a trainer holds part of what was fed last; drop it.
+#[derive(Debug)]
+pub struct Trainer {
+    config: TrainConfig,
+    counter: Counter,
+    block: usize,
+    documents: u64,
+    bytes: u64,
+    invalid_bytes: u64,
+    count_time: Duration,
+}
+
+impl Trainer {
+    /// A trainer that has seen no text.
+    ///
+    /// The strings of the `specials` end and begin documents wherever they stand, and are never counted.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a setting out of range.
+    pub fn new(pretokenizer: PreTokenizer, specials: SpecialMatcher, config: TrainConfig) -> Result<Self> {
+        if config.threads == 0 {
+            return Err(Error::Argument("threads is 0; at least one is needed".into()));
+        }
+        if config.min_frequency == 0 {
+            return Err(Error::Argument(
+                "min_frequency is 0; a pair that never occurs cannot be merged".into(),
+            ));
+        }
+        bpe::check(config.merges, 256, config.max_token_length)?;
+        let splitter = Splitter { pretokenizer, specials };
+        Ok(Self {
+            block: if config.threads == 1 { BLOCK_ALONE } else { BLOCK.saturating_mul(config.threads) },
+            counter: Counter::new(splitter, config.threads, LEAST_SHARE),
+            config,
+            documents: 0,
+            bytes: 0,
+            invalid_bytes: 0,
+            count_time: Duration::ZERO,
+        })
+    }
+
+    /// Says how many bytes will be fed in all, for progress.
+    pub fn expect_bytes(&mut self, bytes: u64) {
+        self.counter.expected = Some(bytes);
+    }
+
+    /// What has been counted so far.
+    pub fn counts(&self) -> &PretokenCounts {
+        &self.counter.tally.counts
+    }
+
+    /// Adds counts made elsewhere, as the counts of text that follows what was fed before.
+    pub fn feed_counts(&mut self, counts: PretokenCounts) -> Result<()> {
+        self.counter.tally.counts.absorb(counts)
+    }
+
+    /// Counts documents, in the order given.
+    pub fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
+        let started = Instant::now();
+        let mut pacer = Pacer::new(hook);
+        self.counter.count(documents, &mut pacer)?;
+        self.documents += documents.len() as u64;
+        self.bytes += documents.iter().map(|text| text.len() as u64).sum::<u64>();
+        self.finish_feed(started, &mut pacer)
+    }
+
+    /// Counts a file as one document, read in blocks.
+    ///
+    /// Memory is bounded by the block, except where the pattern has no place to cut the text.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be read; [`Error::Text`] when it is not UTF-8 and `invalid` is strict.
+    pub fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
+        let mut file = File::open(path).map_err(|error| Error::io(path, error))?;
+        self.feed_reader(&mut file, path, invalid, hook)
+    }
+
+    /// [`Self::feed_file`] from an open reader; `path` is its name in messages.
+    pub fn feed_reader(
+        &mut self,
+        reader: &mut dyn Read,
+        path: &Path,
+        invalid: InvalidUtf8,
+        hook: &mut Hook<'_>,
+    ) -> Result<()> {
+        let started = Instant::now();
+        let mut pacer = Pacer::new(hook);
+        let mut document = Document::new(reader, path, invalid);
+        // A special token that begins before a cut must end before the text known: it might straddle the cut.
+        let margin = self.counter.splitter.specials.longest().max(1);
+        while !document.at_end {
+            // Growing by half keeps the search for a cut linear in texts that have none.
+            document.read(self.block.max(document.text().len() / 2).min(self.block.max(MOST_READ)))?;
+            pacer.look(|| self.counter.progress())?;
+            let text = document.text();
+            let end = if document.at_end {
+                Some(text.len())
+            } else {
+                self.counter.splitter.cut(text, text.len().saturating_sub(margin), margin)
+            };
+            if let Some(end) = end {
+                self.counter.count(&[&text[..end]], &mut pacer)?;
+                document.drop_front(end);
+            }
+        }
+        self.documents += 1;
+        self.bytes += document.bytes_read();
+        self.invalid_bytes += document.replaced;
+        self.finish_feed(started, &mut pacer)
+    }
+
+    fn finish_feed(&mut self, started: Instant, pacer: &mut Pacer<'_>) -> Result<()> {
+        self.counter.done = self.bytes;
+        self.count_time += started.elapsed();
+        pacer.call(self.counter.progress())
+    }
+
+    /// Learns the merges from everything fed.
+    pub fn finish(self, hook: &mut Hook<'_>) -> Result<(Learned, TrainReport)> {
+        let started = Instant::now();
+        let Self { config, counter, documents, bytes, invalid_bytes, count_time, .. } = self;
+        let special_tokens_seen = counter.tally.specials;
+        let counts = counter.tally.counts;
+        let (pretokens, unique_pretokens) = (counts.total(), counts.len());
+        let words = byte_words(&counts, config.tie_break, config.merges, &mut Pacer::new(hook))?;
+        drop(counts);
+        let options = bpe::Options {
+            merges: config.merges,
+            min_frequency: config.min_frequency,
+            max_token_length: Some(config.max_token_length.unwrap_or(MAX_TOKEN_BYTES).min(MAX_TOKEN_BYTES)),
+            order: config.tie_break.order(),
+        };
+        let mut learned = bpe::learn(words, &options, hook)?;
+        let bytes_of_symbols = config.tie_break.byte_of_symbol();
+        let byte_id = |symbol: u32| bytes_of_symbols.get(symbol as usize).map_or(symbol, |&byte| byte.into());
+        for (left, right) in &mut learned.merges {
+            (*left, *right) = (byte_id(*left), byte_id(*right));
+        }
+        let report = TrainReport {
+            documents,
+            bytes,
+            pretokens,
+            unique_pretokens,
+            special_tokens_seen,
+            invalid_bytes,
+            merges: learned.merges.len(),
+            stopped: learned.stopped,
+            count_time,
+            merge_time: started.elapsed(),
+        };
+        Ok((learned, report))
+    }
+}
+
+/// The distinct pre-tokens as words of byte symbols.
+fn byte_words(
+    counts: &PretokenCounts,
+    tie_break: TieBreak,
+    merges: usize,
+    pacer: &mut Pacer<'_>,
+) -> Result<Words> {
+    let symbols = tie_break.symbol_of_byte();
+    let mut words = Words::with_capacity(256, counts.len(), counts.distinct_bytes())?;
+    for (pretoken, count) in counts.iter() {
+        words.push(pretoken.iter().map(|&byte| u32::from(symbols[usize::from(byte)])), count)?;
+        pacer.spend(pretoken.len(), || Progress {
+            stage: Stage::Merge,
+            done: 0,
+            total: Some(merges as u64),
+        })?;
+    }
+    Ok(words)
+}
