@@ -48,10 +48,10 @@ def main(files: list[str]) -> None:
 
     heading("The longest tokens")
     special = set(tok.special_tokens.values())
-    learned = sorted(
-        set(range(256, tok.vocab_size)) - special, key=lambda id_: (-len(tok.id_to_bytes(id_)), id_)
-    )
-    print("  ".join(name(tok, id_) for id_ in learned[:14]))
+    learned = sorted(set(range(256, tok.vocab_size)) - special, key=lambda id_: -len(tok.id_to_bytes(id_)))
+    words = [id_ for id_ in learned if tok.id_to_bytes(id_).strip().isalpha()]
+    print("of all:  ", "  ".join(name(tok, id_) for id_ in learned[:4]))
+    print("of words:", "  ".join(name(tok, id_) for id_ in words[:8]))
 
     heading("Bytes per token")
     tokens = sum(tok.count_batch(documents, disallowed_special=()))
