@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from pydoc_data.topics import topics
 
@@ -22,7 +23,10 @@ PLACE = Path("demo", "tok.json")
 def main(files: list[str]) -> None:
     """Train, show, check, save."""
     if files:
-        documents: list[str | bytes] = [Path(file).read_bytes() for file in files]
+        try:
+            documents: list[str | bytes] = [Path(file).read_bytes() for file in files]
+        except OSError as error:
+            sys.exit(f"demo: {error.filename}: {error.strerror}")
         source = ", ".join(files)
     else:
         documents = list(topics.values())
@@ -30,9 +34,11 @@ def main(files: list[str]) -> None:
     size = sum(len(as_bytes(text)) for text in documents)
 
     heading("Training")
-    print(f"Learning {VOCAB_SIZE:,} tokens from {source}: {size:,} bytes in {len(documents)} documents.")
+    print(f"Learning {VOCAB_SIZE:,} tokens from {source}: {size:,} bytes.")
     start = time.perf_counter()
-    tok = bl.Tokenizer.train(documents, VOCAB_SIZE, pattern="cl100k", special_tokens=[END], eos=END)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bl.TrainingWarning)  # a short text gives fewer tokens, which is shown
+        tok = bl.Tokenizer.train(documents, VOCAB_SIZE, pattern="cl100k", special_tokens=[END], eos=END)
     print(
         f"Done in {time.perf_counter() - start:.2f} s: 256 bytes, {len(tok.merges)} merges, 1 special token."
     )
@@ -43,8 +49,8 @@ def main(files: list[str]) -> None:
         f"{place:3}. {name(tok, left):>6} + {name(tok, right):<5} = {name(tok, 255 + place):<8}"
         for place, (left, right) in enumerate(tok.merges[:24], 1)
     ]
-    for first, second, third in zip(merges[:8], merges[8:16], merges[16:], strict=False):
-        print(f"{first}  {second}  {third}".rstrip())
+    for row in range(min(8, len(merges))):
+        print("  ".join(merges[row::8]).rstrip())
 
     heading("The longest tokens")
     special = set(tok.special_tokens.values())
@@ -56,7 +62,7 @@ def main(files: list[str]) -> None:
     heading("Bytes per token")
     tokens = sum(tok.count_batch(documents, disallowed_special=()))
     print(f"before:  1.00   every byte is a token of its own: {size:,} tokens")
-    print(f"after:  {size / tokens:5.2f}   the same text in {tokens:,} tokens")
+    print(f"after:  {size / max(tokens, 1):5.2f}   the same text in {tokens:,} tokens")
 
     PLACE.parent.mkdir(exist_ok=True)
     tok.save(PLACE)
