@@ -43,21 +43,8 @@ def main(files: list[str]) -> None:
         f"Done in {time.perf_counter() - start:.2f} s: 256 bytes, {len(tok.merges)} merges, 1 special token."
     )
 
-    heading("The first merges")
-    print("Training joins the most frequent pair of neighbours, again and again:\n")
-    merges = [
-        f"{place:3}. {name(tok, left):>6} + {name(tok, right):<5} = {name(tok, 255 + place):<8}"
-        for place, (left, right) in enumerate(tok.merges[:24], 1)
-    ]
-    for row in range(min(8, len(merges))):
-        print("  ".join(merges[row::8]).rstrip())
-
-    heading("The longest tokens")
-    special = set(tok.special_tokens.values())
-    learned = sorted(set(range(256, tok.vocab_size)) - special, key=lambda id_: -len(tok.id_to_bytes(id_)))
-    words = [id_ for id_ in learned if tok.id_to_bytes(id_).strip().isalpha()]
-    print("of all:  ", "  ".join(name(tok, id_) for id_ in learned[:4]))
-    print("of words:", "  ".join(name(tok, id_) for id_ in words[:8]))
+    show_merges(tok)
+    show_longest(tok)
 
     heading("Bytes per token")
     tokens = sum(tok.count_batch(documents, disallowed_special=()))
@@ -86,6 +73,28 @@ def main(files: list[str]) -> None:
     print(f"  .venv/bin/byteloom count {PLACE} README.md")
     if not same:
         sys.exit(1)
+
+
+def show_merges(tok: bl.Tokenizer) -> None:
+    """The first 24 merges, in three columns."""
+    heading("The first merges")
+    print("Training joins the most frequent pair of neighbours, again and again:\n")
+    merges = [
+        f"{place:3}. {name(tok, left):>6} + {name(tok, right):<5} = {name(tok, 255 + place):<8}"
+        for place, (left, right) in enumerate(tok.merges[:24], 1)
+    ]
+    for row in range(min(8, len(merges))):
+        print("  ".join(merges[row::8]).rstrip())
+
+
+def show_longest(tok: bl.Tokenizer) -> None:
+    """The longest tokens of all, and the longest that are words."""
+    heading("The longest tokens")
+    special = set(tok.special_tokens.values())
+    learned = sorted(set(range(256, tok.vocab_size)) - special, key=lambda id_: -len(tok.id_to_bytes(id_)))
+    words = [id_ for id_ in learned if tok.id_to_bytes(id_).strip().isalpha()]
+    print("of all:  ", "  ".join(name(tok, id_) for id_ in learned[:4]))
+    print("of words:", "  ".join(name(tok, id_) for id_ in words[:8]))
 
 
 def heading(text: str) -> None:
