@@ -92,7 +92,8 @@ parity: dev data ## compare ids and merges with other tokenizers only
 	$(BIN)/python -m pytest tests/parity
 
 bench: dev data ## measure speed beside other tokenizers
-	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/compare.py encode $(BYTELOOM_TEST_DATA)
+	$(BIN)/python benchmarks/compare.py train $(BYTELOOM_TEST_DATA)
 
 clean: ## remove what was built, the virtual environment and caches
 	rm -rf $(VENV) target dist demo .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -6,7 +6,6 @@ methods that make, keep and describe a tokenizer.
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -321,6 +320,8 @@ class Tokenizer(_native.NativeTokenizer):
         >>> report["bytes"], report["pretokens"], report["merges"]
         (9, 2, 1)
         """
+        import json  # noqa: PLC0415 - rarely needed, and not free to import
+
         report: dict[str, Any] | None = json.loads(self._metadata()).get("training")
         return report
 

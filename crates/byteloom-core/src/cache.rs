@@ -245,7 +245,8 @@ mod tests {
             for round in 0..2 {
                 for number in 0..20_000 {
                     let key = Key::new(&word(number)).unwrap();
-                    let ids: Vec<TokenId> = (0..=number as TokenId % 8).map(|at| number as TokenId + at).collect();
+                    let ids: Vec<TokenId> =
+                        (0..=number as TokenId % 8).map(|at| number as TokenId + at).collect();
                     let mut found = vec![7];
                     if cache.get(&key, &mut found) {
                         assert_eq!(found[1..], ids);

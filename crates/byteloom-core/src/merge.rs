@@ -88,7 +88,9 @@ impl MergeTable {
             let hash = |merge: &Merge| hasher.hash_one((merge.left, merge.right));
             let merge = Merge { left, right, ranked: (rank as u64) << 32 | u64::from(id) };
             if table.find(hash(&merge), |old: &Merge| (old.left, old.right) == (left, right)).is_some() {
-                return Err(Error::Vocabulary(format!("merge {rank} of ids {left} and {right} is given twice")));
+                return Err(Error::Vocabulary(format!(
+                    "merge {rank} of ids {left} and {right} is given twice"
+                )));
             }
             table.insert_unique(hash(&merge), merge, hash);
         }

@@ -33,7 +33,8 @@ impl Tokenizer {
         let mut byte_starts = Vec::with_capacity(ids.len());
         for (position, &id) in ids.iter().enumerate() {
             byte_starts.push(bytes.len());
-            self.decode_into(&[id], skip_special, &mut bytes).map_err(|_| Error::unknown_token(id, position))?;
+            self.decode_into(&[id], skip_special, &mut bytes)
+                .map_err(|_| Error::unknown_token(id, position))?;
         }
         let mut text = String::new();
         let mut starts = Vec::with_capacity(ids.len());

@@ -53,7 +53,9 @@ impl SpecialPosition {
         match name {
             "first" => Ok(Self::First),
             "last" => Ok(Self::Last),
-            _ => Err(Error::Argument(format!("special_position must be \"first\" or \"last\", not {name:?}"))),
+            _ => {
+                Err(Error::Argument(format!("special_position must be \"first\" or \"last\", not {name:?}")))
+            }
         }
     }
 }
@@ -168,11 +170,7 @@ impl TokenizerSpec {
     ///
     /// # Errors
     /// [`Error::SpecialToken`] for an id in use, or a role that names no special token.
-    pub fn with_special_tokens(
-        &self,
-        added: &[(String, Option<TokenId>)],
-        roles: Roles<'_>,
-    ) -> Result<Self> {
+    pub fn with_special_tokens(&self, added: &[(String, Option<TokenId>)], roles: Roles<'_>) -> Result<Self> {
         let mut tokens = self.special.tokens().to_vec();
         let mut next = self.max_token_id() + 1;
         for (content, id) in added {

@@ -15,8 +15,8 @@ use crate::error::{Error, Result, excerpt};
 use crate::format::native;
 use crate::merge::{MergeScratch, MergeTable};
 use crate::pretokenize::PreTokenizer;
-use crate::special::{SpecialMatcher, SpecialToken, ids_by_content};
 use crate::spec::TokenizerSpec;
+use crate::special::{SpecialMatcher, SpecialToken, ids_by_content};
 use crate::token::TokenId;
 use crate::utf8::UnitIndex;
 
@@ -206,8 +206,12 @@ impl Tokenizer {
         let allowed = resolve("allowed_special", allowed)?;
         let mut denied = resolve("disallowed_special", denied)?;
         denied.retain(|id| !allowed.contains(id));
-        let relevant = tokens.iter().filter(|token| allowed.contains(&token.id) || denied.contains(&token.id));
-        Ok(Cow::Owned(SpecialPolicy { matcher: SpecialMatcher::new(relevant)?, denied: Denied::These(denied) }))
+        let relevant =
+            tokens.iter().filter(|token| allowed.contains(&token.id) || denied.contains(&token.id));
+        Ok(Cow::Owned(SpecialPolicy {
+            matcher: SpecialMatcher::new(relevant)?,
+            denied: Denied::These(denied),
+        }))
     }
 
     fn denied_error(&self, text: &[u8], at: usize, id: TokenId) -> Error {

@@ -3,18 +3,30 @@
 //! A *unit* is a well-formed character, or one byte that is part of none. Offsets in characters count units, which
 //! is how Python's `surrogateescape` handler counts.
 
-/// The length in bytes of the unit at the start of `bytes`, which must not be empty.
-pub fn unit_len(bytes: &[u8]) -> usize {
-    let want = match bytes[0] {
-        0xC2..=0xDF => 2,
-        0xE0..=0xEF => 3,
-        0xF0..=0xF4 => 4,
-        _ => return 1,
-    };
-    match bytes.get(..want) {
-        Some(unit) if std::str::from_utf8(unit).is_ok() => want,
-        _ => 1,
+/// The scalar value (U+FFFD for an invalid byte) and the length of the unit at `at`; a length of 0 at the end.
+#[inline]
+pub fn scalar(text: &[u8], at: usize) -> (u32, usize) {
+    const INVALID: (u32, usize) = (0xFFFD, 1);
+    let tail = |byte: u8| u32::from(byte & 0x3F);
+    match *text.get(at..).unwrap_or_default() {
+        [] => (0xFFFD, 0),
+        [a @ 0..0x80, ..] => (u32::from(a), 1),
+        [a @ 0xC2..=0xDF, b @ 0x80..=0xBF, ..] => (u32::from(a & 0x1F) << 6 | tail(b), 2),
+        [a @ 0xE0..=0xEF, b @ 0x80..=0xBF, c @ 0x80..=0xBF, ..] => {
+            let scalar = u32::from(a & 0x0F) << 12 | tail(b) << 6 | tail(c);
+            if scalar < 0x800 || (0xD800..0xE000).contains(&scalar) { INVALID } else { (scalar, 3) }
+        }
+        [a @ 0xF0..=0xF4, b @ 0x80..=0xBF, c @ 0x80..=0xBF, d @ 0x80..=0xBF, ..] => {
+            let scalar = u32::from(a & 0x07) << 18 | tail(b) << 12 | tail(c) << 6 | tail(d);
+            if (0x10000..0x11_0000).contains(&scalar) { (scalar, 4) } else { INVALID }
+        }
+        _ => INVALID,
     }
+}
+
+/// The length in bytes of the unit at the start of `bytes`; 0 for none.
+pub fn unit_len(bytes: &[u8]) -> usize {
+    scalar(bytes, 0).1
 }
 
 /// The largest cut at or below `at` that does not split a unit of `text`.
@@ -101,7 +113,8 @@ mod tests {
         }
         assert_eq!(starts, [0, 1, 3, 4, 5, 6]);
         for at in 0..=text.len() {
-            let expected = starts.iter().copied().chain([text.len()]).filter(|&start| start <= at).max().unwrap();
+            let expected =
+                starts.iter().copied().chain([text.len()]).filter(|&start| start <= at).max().unwrap();
             assert_eq!(floor_boundary(text, at), expected, "at {at}");
         }
     }

@@ -148,7 +148,8 @@ impl Vocabulary {
 
 impl PartialEq for Vocabulary {
     fn eq(&self, other: &Self) -> bool {
-        self.spans.len() == other.spans.len() && (0..self.id_end()).all(|id| self.bytes(id) == other.bytes(id))
+        self.spans.len() == other.spans.len()
+            && (0..self.id_end()).all(|id| self.bytes(id) == other.bytes(id))
     }
 }
 

@@ -1,4 +1,5 @@
 //! Custom regexes: gaps, empty matches, invalid bytes, limits, messages.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are not marked as tests")]
 
 use byteloom_core::Error;
 use byteloom_core::pretokenize::{BLOCK, PreTokenizer};

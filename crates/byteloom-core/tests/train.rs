@@ -1,4 +1,5 @@
 //! The merge loop against a recount of everything before every merge.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::collections::HashMap;
 
@@ -38,13 +39,13 @@ fn recount(
         if count < options.min_frequency {
             break Stopped::MinFrequency;
         }
-        let merged = base + merges.len() as u32;
+        let new = base + merges.len() as u32;
         for (word, _) in &mut words {
             let mut from = 0;
             let mut out = Vec::new();
             while from < word.len() {
                 let here = word[from..].starts_with(&[left, right]);
-                out.push(if here { merged } else { word[from] });
+                out.push(if here { new } else { word[from] });
                 from += if here { 2 } else { 1 };
             }
             *word = out;

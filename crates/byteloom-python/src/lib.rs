@@ -1,6 +1,10 @@
 //! `byteloom._native`: a thin binding. It borrows what Python gives, lets go of the GIL and maps errors; all else
 //! is in `byteloom-core`, and all policy in the Python package.
 
+#![allow(clippy::doc_link_with_quotes, reason = "docstrings are Python's, where a list is no link")]
+#![allow(clippy::needless_pass_by_value, reason = "arguments arrive from Python by value")]
+#![allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+
 mod error;
 mod make;
 mod options;

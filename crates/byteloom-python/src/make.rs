@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use byteloom_core::cache::DEFAULT_CACHE_BYTES;
 use byteloom_core::format::{native, tiktoken};
-use byteloom_core::special::SpecialToken;
 use byteloom_core::spec::TokenizerSpec;
+use byteloom_core::special::SpecialToken;
 use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
 use byteloom_core::tokenizer::Tokenizer;
 use byteloom_core::{Result, files};
@@ -35,11 +35,7 @@ pub fn token_id(value: &Bound<'_, PyAny>) -> PyResult<TokenId> {
     })?;
     match TokenId::try_from(number) {
         Ok(id) if id <= MAX_TOKEN_ID => Ok(id),
-        _ => Err(raise(
-            py,
-            "VocabularyError",
-            format!("{number} is no id: ids go from 0 to {MAX_TOKEN_ID}"),
-        )),
+        _ => Err(raise(py, "VocabularyError", format!("{number} is no id: ids go from 0 to {MAX_TOKEN_ID}"))),
     }
 }
 
@@ -83,14 +79,16 @@ pub fn from_tiktoken(
     let mut ranks = Vec::new();
     for item in source.cast::<PyMapping>()?.items()?.iter() {
         let (token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let bytes = token.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("tokens of ranks must be bytes"))?;
+        let bytes =
+            token.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("tokens of ranks must be bytes"))?;
         ranks.push((token_id(&id)?, bytes.as_bytes().to_vec()));
     }
     let Some(pattern) = pattern else {
         return Err(raise(
             py,
             "FormatError",
-            "ranks hold no pattern; say which they were made with (pattern=\"cl100k\", for instance)".to_owned(),
+            "ranks hold no pattern; say which they were made with (pattern=\"cl100k\", for instance)"
+                .to_owned(),
         ));
     };
     build(py, usize::MAX, limit, || tiktoken::from_ranks(ranks, pattern, special.unwrap_or_default()))

@@ -25,7 +25,9 @@ fn names(option: &str, value: &Bound<'_, PyAny>) -> PyResult<Names> {
         };
     }
     if value.is_instance_of::<PyBytes>() {
-        return Err(PyTypeError::new_err(format!("{option} must be \"all\" or a collection of str, not bytes")));
+        return Err(PyTypeError::new_err(format!(
+            "{option} must be \"all\" or a collection of str, not bytes"
+        )));
     }
     let mut these = Vec::new();
     for item in value.try_iter()? {
@@ -37,6 +39,20 @@ fn names(option: &str, value: &Bound<'_, PyAny>) -> PyResult<Names> {
         these.push(name.to_string());
     }
     Ok(Names::These(these))
+}
+
+fn strings(names: &Names) -> Vec<&str> {
+    match names {
+        Names::All => vec![],
+        Names::These(these) => these.iter().map(String::as_str).collect(),
+    }
+}
+
+fn set<'a>(names: &Names, strings: &'a [&'a str]) -> SpecialSet<'a> {
+    match names {
+        Names::All => SpecialSet::All,
+        Names::These(_) => SpecialSet::Names(strings),
+    }
 }
 
 /// The policy of a call. `None` stands for the defaults, `()` and `"all"`.
@@ -51,18 +67,6 @@ pub fn policy<'t>(
     }
     let allowed = allowed.map_or(Ok(Names::These(vec![])), |value| names("allowed_special", value))?;
     let disallowed = disallowed.map_or(Ok(Names::All), |value| names("disallowed_special", value))?;
-    fn strings(names: &Names) -> Vec<&str> {
-        match names {
-            Names::All => vec![],
-            Names::These(these) => these.iter().map(String::as_str).collect(),
-        }
-    }
-    fn set<'a>(names: &Names, strings: &'a [&'a str]) -> SpecialSet<'a> {
-        match names {
-            Names::All => SpecialSet::All,
-            Names::These(_) => SpecialSet::Names(strings),
-        }
-    }
     let (allowed_names, disallowed_names) = (strings(&allowed), strings(&disallowed));
     tokenizer
         .policy(set(&allowed, &allowed_names), set(&disallowed, &disallowed_names))
@@ -82,8 +86,11 @@ pub fn threads(py: Python<'_>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<u
         None => match std::env::var_os(VARIABLE) {
             None => None,
             Some(value) => {
-                let number = value.to_str().and_then(|value| value.parse().ok()).filter(|n| (1..=1024).contains(n));
-                Some(number.ok_or_else(|| range(format!("the environment variable {VARIABLE} is {value:?}")))?)
+                let number =
+                    value.to_str().and_then(|value| value.parse().ok()).filter(|n| (1..=1024).contains(n));
+                Some(number.ok_or_else(|| {
+                    range(format!("the environment variable {VARIABLE} is {}", value.display()))
+                })?)
             }
         },
     };

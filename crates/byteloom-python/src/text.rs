@@ -62,7 +62,9 @@ impl Surrogates {
         match errors {
             "strict" => Ok(Self::Strict),
             "replace" => Ok(Self::Replace),
-            _ => Err(PyValueError::new_err(format!("errors must be \"strict\" or \"replace\", not {errors:?}"))),
+            _ => Err(PyValueError::new_err(format!(
+                "errors must be \"strict\" or \"replace\", not {errors:?}"
+            ))),
         }
     }
 }
@@ -143,7 +145,9 @@ pub fn ids(values: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
     }
     let refuse = || {
         let name = values.get_type().name()?;
-        Err(PyTypeError::new_err(format!("ids must be integers in a list, array or other iterable, not {name}")))
+        Err(PyTypeError::new_err(format!(
+            "ids must be integers in a list, array or other iterable, not {name}"
+        )))
     };
     if values.is_instance_of::<PyString>() || values.is_instance_of::<PyBytes>() {
         return refuse();

@@ -21,6 +21,9 @@ use crate::work::{guarded, run};
 /// A value that keyword arguments may leave out.
 type Optional<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
+/// Ids and the span of each.
+type Offsets = (Vec<TokenId>, Vec<(usize, usize)>);
+
 /// The native half of `byteloom.Tokenizer`.
 #[pyclass(frozen, subclass, module = "byteloom._native")]
 pub struct NativeTokenizer(pub Tokenizer);
@@ -162,7 +165,7 @@ fn fill_out<'py>(
     } else {
         return Err(PyTypeError::new_err("out must be a one-dimensional numpy array of uint32 or uint16"));
     }
-    out.get_item(pyo3::types::PySlice::new(py, 0, ids.len() as isize, 1))
+    out.get_item(pyo3::types::PySlice::new(py, 0, ids.len().cast_signed(), 1))
 }
 
 #[pymethods]
@@ -264,7 +267,6 @@ impl NativeTokenizer {
         ),
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', add_special_tokens=False, errors='strict', threads=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
@@ -311,7 +313,6 @@ impl NativeTokenizer {
         ),
         text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', add_special_tokens=False, errors='strict', dtype=None, out=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn encode_array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -354,7 +355,6 @@ impl NativeTokenizer {
         ),
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', add_special_tokens=False, errors='strict', threads=None, dtype=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn encode_batch_array<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
@@ -374,7 +374,7 @@ impl NativeTokenizer {
         let batch = self.encode_rows(py, &texts, &policy, add_special_tokens, threads)?;
         let mut offsets = Vec::with_capacity(batch.ends.len() + 1);
         offsets.push(0);
-        offsets.extend(batch.ends.iter().map(|&end| end as i64));
+        offsets.extend(batch.ends.iter().map(|&end| end.cast_signed() as i64));
         let arrays = (dtype.array(py, batch.ids), PyArray1::from_vec(py, offsets));
         RAGGED.import(py, "byteloom._ragged", "Ragged")?.call1(arrays)
     }
@@ -404,7 +404,6 @@ impl NativeTokenizer {
         ),
         text_signature = "($self, text, *, unit='char', allowed_special=(), disallowed_special='all', add_special_tokens=False, errors='strict')"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn encode_with_offsets<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -413,11 +412,15 @@ impl NativeTokenizer {
         disallowed_special: Optional<'_, 'py>,
         add_special_tokens: bool,
         errors: &str,
-    ) -> PyResult<(Vec<TokenId>, Vec<(usize, usize)>)> {
+    ) -> PyResult<Offsets> {
         let in_chars = match unit {
             "char" => true,
             "byte" => false,
-            _ => return Err(PyValueError::new_err(format!("unit must be \"char\" or \"byte\", not {unit:?}"))),
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "unit must be \"char\" or \"byte\", not {unit:?}"
+                )));
+            }
         };
         let request = self.request(text, allowed_special, disallowed_special, add_special_tokens, errors)?;
         let Request { text: content, policy, bos, eos } = &request;
@@ -480,7 +483,6 @@ impl NativeTokenizer {
         ),
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', add_special_tokens=False, errors='strict', threads=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn count_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
@@ -533,8 +535,7 @@ impl NativeTokenizer {
         let max_tokens = budget(max_tokens, 0)?;
         let request = self.request(text, allowed_special, disallowed_special, false, errors)?;
         let Request { text: content, policy, .. } = &request;
-        let end =
-            run(text.py(), content.len(), |poll| self.0.truncate(content, max_tokens, policy, poll))?;
+        let end = run(text.py(), content.len(), |poll| self.0.truncate(content, max_tokens, policy, poll))?;
         Ok(content.slice(text.py(), 0, end))
     }
 
@@ -912,7 +913,8 @@ impl NativeTokenizer {
 
 /// A number of tokens, at least `least`.
 fn budget(max_tokens: &Bound<'_, PyAny>, least: i128) -> PyResult<usize> {
-    let number = text::index(max_tokens).map_err(|_| PyTypeError::new_err("max_tokens must be an integer"))?;
+    let number =
+        text::index(max_tokens).map_err(|_| PyTypeError::new_err("max_tokens must be an integer"))?;
     if number < least {
         return Err(PyValueError::new_err(format!("max_tokens must be {least} or more, not {number}")));
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use byteloom_core::pretokenize::PreTokenizer;
-use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
 use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
+use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
 use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
 use byteloom_core::tokenizer::Tokenizer;
 use byteloom_core::train::{InvalidUtf8, Progress, TrainConfig, TrainReport, Trainer};
@@ -96,7 +96,6 @@ fn document(item: &Bound<'_, PyAny>, index: usize, surrogates: Surrogates) -> Py
     documents, *, vocab_size, pattern, special_tokens, special_position, bos, eos, pad, min_frequency,
     max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes
 ))]
-#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn train(
     py: Python<'_>,
     documents: &Bound<'_, PyIterator>,
@@ -146,7 +145,8 @@ pub fn train(
             tie_break: tie_break.parse()?,
             threads,
         };
-        let declared = (0..).zip(&special_tokens).map(|(id, name)| SpecialToken { content: name.clone(), id });
+        let declared =
+            (0..).zip(&special_tokens).map(|(id, name)| SpecialToken { content: name.clone(), id });
         let mut special = SpecialTokens::new(declared.collect())?;
         roles.assign(&mut special)?;
         let matcher = SpecialMatcher::new(special.tokens())?;
@@ -190,7 +190,12 @@ pub fn train(
 }
 
 /// Counts the documents gathered so far.
-fn feed(py: Python<'_>, reporter: &mut Reporter, trainer: &mut Trainer, batch: &mut Vec<Text>) -> PyResult<()> {
+fn feed(
+    py: Python<'_>,
+    reporter: &mut Reporter,
+    trainer: &mut Trainer,
+    batch: &mut Vec<Text>,
+) -> PyResult<()> {
     if !batch.is_empty() {
         reporter.run(py, |hook| {
             let documents: Vec<&[u8]> = batch.iter().map(|text| &**text).collect();

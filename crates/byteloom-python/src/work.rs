@@ -31,6 +31,10 @@ pub fn run<T: Send>(
             return Ok(());
         }
         next = Instant::now() + SIGNAL_INTERVAL;
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method is not general in its lifetime"
+        )]
         Python::attach(|py| py.check_signals()).map_err(|error| {
             raised = Some(error);
             Error::Interrupted
@@ -41,11 +45,7 @@ pub fn run<T: Send>(
 }
 
 /// Runs `work` holding the GIL; `raised` is the Python error behind an interrupt.
-pub fn guarded<T>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T>,
-    raised: Option<PyErr>,
-) -> PyResult<T> {
+pub fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>, raised: Option<PyErr>) -> PyResult<T> {
     finish(py, catch_unwind(AssertUnwindSafe(work)), raised)
 }
 

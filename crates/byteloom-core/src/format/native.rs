@@ -12,8 +12,8 @@ use super::check_size;
 use crate::error::{Error, Result};
 use crate::letters;
 use crate::pretokenize::PreTokenizer;
-use crate::special::{SpecialToken, SpecialTokens};
 use crate::spec::{Alphabet, SpecialPosition, TokenizerSpec};
+use crate::special::{SpecialToken, SpecialTokens};
 use crate::token::{MAX_TOKEN_ID, TokenId};
 use crate::vocab::Vocabulary;
 
@@ -65,12 +65,8 @@ fn body(spec: &TokenizerSpec) -> String {
 }
 
 fn sections(spec: &TokenizerSpec) -> Vec<(&'static str, String)> {
-    let special: Vec<Value> = spec
-        .special
-        .tokens()
-        .iter()
-        .map(|token| json!({"id": token.id, "content": token.content}))
-        .collect();
+    let special: Vec<Value> =
+        spec.special.tokens().iter().map(|token| json!({"id": token.id, "content": token.content})).collect();
     let roles = json!({"bos": spec.special.bos, "eos": spec.special.eos, "pad": spec.special.pad});
     let pretokenizer = &spec.pretokenizer;
     let mut sections = vec![
@@ -94,7 +90,8 @@ fn sections(spec: &TokenizerSpec) -> Vec<(&'static str, String)> {
 }
 
 fn vocab_text(vocab: &Vocabulary) -> String {
-    let tokens: Vec<Option<String>> = (0..vocab.id_end()).map(|id| vocab.bytes(id).map(letters::spell)).collect();
+    let tokens: Vec<Option<String>> =
+        (0..vocab.id_end()).map(|id| vocab.bytes(id).map(letters::spell)).collect();
     json!(tokens).to_string()
 }
 
@@ -124,7 +121,10 @@ fn hex(digest: &[u8]) -> String {
 pub fn read(data: &[u8]) -> Result<TokenizerSpec> {
     check_size(data)?;
     let value: Value = serde_json::from_slice(data).map_err(|error| {
-        Error::format(format!("line {} column {}", error.line(), error.column()), format!("not JSON: {error}"))
+        Error::format(
+            format!("line {} column {}", error.line(), error.column()),
+            format!("not JSON: {error}"),
+        )
     })?;
     let Value::Object(sections) = value else {
         return Err(Error::format("file", "is JSON but no object, so it is no tokenizer"));
@@ -154,7 +154,9 @@ pub fn read(data: &[u8]) -> Result<TokenizerSpec> {
         }
         _ => return Err(Error::format("version", format!("must be {VERSION}"))),
     }
-    if let Some(unknown) = sections.keys().find(|name| *name != "sha256" && !SECTIONS.contains(&name.as_str())) {
+    if let Some(unknown) =
+        sections.keys().find(|name| *name != "sha256" && !SECTIONS.contains(&name.as_str()))
+    {
         return Err(Error::format(unknown.clone(), "is no section of a byteloom tokenizer"));
     }
     let expected = string(&sections, "sha256")?;
@@ -186,7 +188,9 @@ fn read_sections(sections: &Map<String, Value>) -> Result<TokenizerSpec> {
     let vocab = match (sections.get("byte_offset"), sections.get("vocab")) {
         (Some(base), None) => regular_vocab(id(base, || "byte_offset".to_owned())?, &merges)?,
         (None, Some(tokens)) => read_vocab(tokens)?,
-        _ => return Err(Error::format("vocab", "exactly one of \"vocab\" and \"byte_offset\" must be there")),
+        _ => {
+            return Err(Error::format("vocab", "exactly one of \"vocab\" and \"byte_offset\" must be there"));
+        }
     };
     Ok(TokenizerSpec {
         vocab,
@@ -257,11 +261,16 @@ fn read_vocab(tokens: &Value) -> Result<Vocabulary> {
             Value::Null => {}
             Value::String(spelled) => {
                 let bytes = letters::unspell(spelled).ok_or_else(|| {
-                    Error::format(format!("vocab[{index}]"), format!("{token} is not spelled in GPT-2's byte letters"))
+                    Error::format(
+                        format!("vocab[{index}]"),
+                        format!("{token} is not spelled in GPT-2's byte letters"),
+                    )
                 })?;
                 parsed.push((index as TokenId, bytes));
             }
-            _ => return Err(Error::format(format!("vocab[{index}]"), "must be a string, or null for a hole")),
+            _ => {
+                return Err(Error::format(format!("vocab[{index}]"), "must be a string, or null for a hole"));
+            }
         }
     }
     if tokens.last().is_some_and(Value::is_null) {
@@ -275,7 +284,10 @@ fn regular_vocab(base: TokenId, merges: &[(TokenId, TokenId)]) -> Result<Vocabul
     let mut relative = Vec::with_capacity(merges.len());
     for (index, &(left, right)) in merges.iter().enumerate() {
         let (Some(left), Some(right)) = (left.checked_sub(base), right.checked_sub(base)) else {
-            return Err(Error::format(format!("merges[{index}]"), format!("holds an id below byte_offset {base}")));
+            return Err(Error::format(
+                format!("merges[{index}]"),
+                format!("holds an id below byte_offset {base}"),
+            ));
         };
         relative.push((left, right));
     }
@@ -318,9 +330,13 @@ mod tests {
     fn sample() -> TokenizerSpec {
         let merges = [(b't'.into(), b'h'.into()), (256, b'e'.into()), (b' '.into(), 257)];
         let names = ["<|a|>".to_owned(), "<\n\u{0}>".to_owned()];
-        let mut spec =
-            TokenizerSpec::from_merges(&merges, PreTokenizer::new("gpt2").unwrap(), &names, SpecialPosition::First)
-                .unwrap();
+        let mut spec = TokenizerSpec::from_merges(
+            &merges,
+            PreTokenizer::new("gpt2").unwrap(),
+            &names,
+            SpecialPosition::First,
+        )
+        .unwrap();
         spec.special.eos = Some(1);
         spec.metadata = json!({"training": {"seconds": 0.1, "bytes": 12}});
         spec
@@ -329,9 +345,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let mut irregular = sample();
-        irregular.vocab =
-            Vocabulary::new(irregular.vocab.iter().map(|(id, bytes)| (if id == 5 { 900 } else { id }, bytes)))
-                .unwrap();
+        irregular.vocab = Vocabulary::new(
+            irregular.vocab.iter().map(|(id, bytes)| (if id == 5 { 900 } else { id }, bytes)),
+        )
+        .unwrap();
         for spec in [sample(), irregular] {
             let file = write(&spec);
             let again = read(&file).unwrap();

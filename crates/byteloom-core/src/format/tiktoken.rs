@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use super::check_size;
 use crate::error::{Error, Result, excerpt};
 use crate::pretokenize::PreTokenizer;
-use crate::special::{SpecialToken, SpecialTokens};
 use crate::spec::{Alphabet, SpecialPosition, TokenizerSpec};
+use crate::special::{SpecialToken, SpecialTokens};
 use crate::token::TokenId;
 use crate::vocab::Vocabulary;
 
@@ -57,11 +57,7 @@ const KNOWN: [Known; 4] = [
 ///
 /// # Errors
 /// [`Error::Format`] with the line, or where an unknown file comes without a pattern.
-pub fn read(
-    data: &[u8],
-    pattern: Option<&str>,
-    special: Option<Vec<SpecialToken>>,
-) -> Result<TokenizerSpec> {
+pub fn read(data: &[u8], pattern: Option<&str>, special: Option<Vec<SpecialToken>>) -> Result<TokenizerSpec> {
     check_size(data)?;
     let mut ranks = Vec::new();
     for (line, number) in data.split(|&byte| byte == b'\n').zip(1..) {
@@ -179,7 +175,9 @@ mod tests {
     use super::*;
 
     fn bytes_and(tokens: &[&[u8]]) -> Vec<(TokenId, Vec<u8>)> {
-        (0..).zip((0..=255u8).map(|byte| vec![byte]).chain(tokens.iter().map(|token| token.to_vec()))).collect()
+        (0..)
+            .zip((0..=255u8).map(|byte| vec![byte]).chain(tokens.iter().map(|token| token.to_vec())))
+            .collect()
     }
 
     #[test]
@@ -201,7 +199,8 @@ mod tests {
             ("YWE= 99999999999", "number"),
             ("YWE= x", "number"),
         ] {
-            let error = read(format!("{good}{bad}\n").as_bytes(), Some("gpt2"), None).unwrap_err().to_string();
+            let error =
+                read(format!("{good}{bad}\n").as_bytes(), Some("gpt2"), None).unwrap_err().to_string();
             assert!(error.starts_with("line 4: ") && error.contains(what), "{bad}: {error}");
         }
         let error = read(good.as_bytes(), None, None).unwrap_err().to_string();

@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use fancy_regex::{RegexInput, RuntimeError};
 
 use super::BLOCK;
-use super::units::scalar;
 use crate::error::{Error, Result};
+use crate::utf8::scalar;
 
 /// The longest pattern, in bytes.
 const MAX_PATTERN: usize = 1 << 16;

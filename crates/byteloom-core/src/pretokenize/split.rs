@@ -2,7 +2,7 @@
 
 use super::scheme::Scheme;
 use super::unicode::{LETTER, NUMBER, flags};
-use super::units::scalar;
+use crate::utf8::scalar;
 
 /// How far from the target a cut is looked for, in bytes, on each side.
 const REACH: usize = 64 << 10;

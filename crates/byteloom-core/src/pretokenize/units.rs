@@ -4,27 +4,7 @@
 //! synchronizes itself, so a walk from any unit boundary finds the same units.
 
 use super::unicode::{BYTES, flags};
-
-/// The scalar value (U+FFFD for an invalid byte) and the length of the unit at `at`; a length of 0 at the end.
-#[inline]
-pub(super) fn scalar(text: &[u8], at: usize) -> (u32, usize) {
-    const INVALID: (u32, usize) = (0xFFFD, 1);
-    let tail = |byte: u8| u32::from(byte & 0x3F);
-    match *text.get(at..).unwrap_or_default() {
-        [] => (0xFFFD, 0),
-        [a @ 0..0x80, ..] => (u32::from(a), 1),
-        [a @ 0xC2..=0xDF, b @ 0x80..=0xBF, ..] => (u32::from(a & 0x1F) << 6 | tail(b), 2),
-        [a @ 0xE0..=0xEF, b @ 0x80..=0xBF, c @ 0x80..=0xBF, ..] => {
-            let scalar = u32::from(a & 0x0F) << 12 | tail(b) << 6 | tail(c);
-            if scalar < 0x800 || (0xD800..0xE000).contains(&scalar) { INVALID } else { (scalar, 3) }
-        }
-        [a @ 0xF0..=0xF4, b @ 0x80..=0xBF, c @ 0x80..=0xBF, d @ 0x80..=0xBF, ..] => {
-            let scalar = u32::from(a & 0x07) << 18 | tail(b) << 12 | tail(c) << 6 | tail(d);
-            if (0x10000..0x11_0000).contains(&scalar) { (scalar, 4) } else { INVALID }
-        }
-        _ => INVALID,
-    }
-}
+use crate::utf8::scalar;
 
 /// The class flags and the length of the unit at `at`; no flags and a length of 0 at the end.
 #[inline(always)]

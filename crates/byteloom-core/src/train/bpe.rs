@@ -14,7 +14,7 @@ use super::floor::Floor;
 use super::pairs::{Pair, Pairs};
 use super::progress::{Hook, Pacer, Progress, Stage};
 use super::queue::{Queue, Ranked};
-use super::words::{EDGE, INSIDE, Words};
+use super::words::{EDGE, INSIDE, Near, Words};
 use crate::error::{Error, Result};
 use crate::token::MAX_TOKEN_ID;
 
@@ -77,6 +77,9 @@ pub struct Learned {
 
 /// Occurrences visited between two looks at the clock.
 const CHUNK: usize = 1 << 14;
+/// Occurrences read before their turn. They are far apart: read first, with nothing that hangs on the result, the
+/// processor waits for all of them at once instead of one by one.
+const AHEAD: usize = 16;
 /// Dead entries that are not worth tidying up.
 const SLACK: usize = 1 << 15;
 
@@ -296,29 +299,35 @@ impl Learner {
             pacer.spend(chunk.len() + 8, || self.progress())?;
             position = chunk.end;
             let cells = &mut self.state.cells[..];
-            for &at in &self.state.lists[chunk] {
-                let start = at as usize;
-                if cells[start] != a || cells[start + a_length] != b {
-                    continue;
+            for group in self.state.lists[chunk].chunks(AHEAD) {
+                let mut ahead = [(0, Near::default()); AHEAD];
+                for (slot, &at) in ahead.iter_mut().zip(group) {
+                    *slot = (cells[at as usize], self.weights.near(at));
                 }
-                let (x, y) = (cells[start - 1], cells[start + length]);
-                // Inner cells first: for a short pair these are its ends, and get the id.
-                cells[start + a_length - 1] = INSIDE;
-                cells[start + a_length] = INSIDE;
-                cells[start] = merged;
-                cells[start + length - 1] = merged;
-                let weight = self.weights.at(at);
-                if x == merged {
-                    // `merged merged`, listed on the right side only; the count of `merged a` was one too high.
-                    overtaken += weight;
-                    self.right.add(merged, at - length as u32, weight);
-                } else if x != EDGE {
-                    self.left.add(x, at - self.state.lengths[x as usize], weight);
-                }
-                if y != EDGE {
-                    self.right.add(y, at, weight);
-                } else if x == EDGE {
-                    self.floor.word_finished(weight);
+                for (&at, &(seen, near)) in group.iter().zip(&ahead) {
+                    let start = at as usize;
+                    if seen != a || cells[start] != a || cells[start + a_length] != b {
+                        continue;
+                    }
+                    let (x, y) = (cells[start - 1], cells[start + length]);
+                    // Inner cells first: for a short pair these are its ends, and get the id.
+                    cells[start + a_length - 1] = INSIDE;
+                    cells[start + a_length] = INSIDE;
+                    cells[start] = merged;
+                    cells[start + length - 1] = merged;
+                    let weight = self.weights.at(at, near);
+                    if x == merged {
+                        // `merged merged`, listed on the right only; the count of `merged a` was one too high.
+                        overtaken += weight;
+                        self.right.add(merged, at - length as u32, weight);
+                    } else if x != EDGE {
+                        self.left.add(x, at - self.state.lengths[x as usize], weight);
+                    }
+                    if y != EDGE {
+                        self.right.add(y, at, weight);
+                    } else if x == EDGE {
+                        self.floor.word_finished(weight);
+                    }
                 }
             }
         }

@@ -23,6 +23,17 @@ const MASKS: [u128; INLINE + 1] = {
     masks
 };
 
+/// Pre-tokens looked up together: their slots are read before any is needed, so that the waits for memory overlap.
+const AHEAD: usize = 32;
+
+/// A look-up under way; of a long pre-token, nothing (no key is 0).
+#[derive(Clone, Copy, Default)]
+struct Ahead {
+    key: u128,
+    hash: u64,
+    found: u64,
+}
+
 /// A pre-token and its count. `key` is the bytes, zeros, and the length; or arena offset (8), length (7), `IN_ARENA`.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -132,7 +143,12 @@ impl PretokenCounts {
             return Ok(());
         }
         let total = self.total_with(count)?;
-        self.add_span(pretoken, 0, pretoken.len(), count)?;
+        if pretoken.len() <= INLINE {
+            let key = inline_key(pretoken, 0, pretoken.len());
+            self.add_inline(key, hash_inline(key), count)?;
+        } else {
+            self.add_in_arena(pretoken, count)?;
+        }
         self.total = total;
         Ok(())
     }
@@ -175,12 +191,46 @@ impl PretokenCounts {
     fn count_block(&mut self, text: &[u8], mut start: usize, ends: &[usize]) -> Result<()> {
         // Checked once for the block: no single count can be larger than the total.
         let total = self.total_with(ends.len() as u64)?;
-        for &end in ends {
-            self.add_span(text, start, end - start, 1)?;
-            start = end;
+        for ends in ends.chunks(AHEAD) {
+            let mut ahead = [Ahead::default(); AHEAD];
+            let mut from = start;
+            for (ahead, &end) in ahead.iter_mut().zip(ends) {
+                if end - from <= INLINE {
+                    let key = inline_key(text, from, end - from);
+                    let hash = hash_inline(key);
+                    *ahead = Ahead { key, hash, found: self.slots[hash as usize & (self.slots.len() - 1)] };
+                }
+                from = end;
+            }
+            for (ahead, &end) in ahead.iter().zip(ends) {
+                if ahead.key == 0 {
+                    self.add_in_arena(&text[start..end], 1)?;
+                } else if !self.count_found(ahead) {
+                    self.add_inline(ahead.key, ahead.hash, 1)?;
+                }
+                start = end;
+            }
         }
         self.total = total;
         Ok(())
+    }
+
+    /// Counts one more of the entry that the slot read ahead names, if it is the right one. It names the same entry
+    /// whatever was added since: entries never move.
+    #[inline]
+    fn count_found(&mut self, ahead: &Ahead) -> bool {
+        if ahead.found >> 32 != ahead.hash >> 32 {
+            return false;
+        }
+        // A free slot wraps to a number that is no entry.
+        let entry = self.entries.get_mut((ahead.found as u32).wrapping_sub(1) as usize);
+        match entry.filter(|entry| u128::from_le_bytes(entry.key) == ahead.key) {
+            Some(entry) => {
+                entry.count += 1;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Adds the counts of a later stretch of text: the result is that of both stretches counted in a row.
@@ -196,7 +246,8 @@ impl PretokenCounts {
         let total = self.total_with(later.total)?;
         for entry in &later.entries {
             if entry.is_inline() {
-                self.add_inline(u128::from_le_bytes(entry.key), entry.count)?;
+                let key = u128::from_le_bytes(entry.key);
+                self.add_inline(key, hash_inline(key), entry.count)?;
             } else {
                 self.add_in_arena(entry.bytes(&later.arena), entry.count)?;
             }
@@ -226,20 +277,10 @@ impl PretokenCounts {
         })
     }
 
-    #[inline]
-    fn add_span(&mut self, text: &[u8], start: usize, length: usize, count: u64) -> Result<()> {
-        if length <= INLINE {
-            self.add_inline(inline_key(text, start, length), count)
-        } else {
-            self.add_in_arena(&text[start..start + length], count)
-        }
-    }
-
     // Counts are not checked below: each is part of the total, which was.
 
     #[inline]
-    fn add_inline(&mut self, key: u128, count: u64) -> Result<()> {
-        let hash = hash_inline(key);
+    fn add_inline(&mut self, key: u128, hash: u64, count: u64) -> Result<()> {
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
@@ -395,7 +436,7 @@ mod tests {
         assert!(plain.len() > 3_000, "the table grew");
         let got: Vec<_> = counts.iter().map(|(word, count)| (word.to_vec(), count)).collect();
         assert_eq!(got, plain);
-        assert_eq!(counts.total(), plain.iter().map(|(_, count)| count).sum());
+        assert_eq!(counts.total(), plain.iter().map(|(_, count)| count).sum::<u64>());
         assert_eq!(counts.get(1).unwrap().0, plain[1].0);
         assert!(counts.get(plain.len()).is_none());
     }

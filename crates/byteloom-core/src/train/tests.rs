@@ -50,6 +50,7 @@ fn counts(trainer: &Trainer) -> Vec<(Vec<u8>, u64)> {
     trainer.counts().iter().map(|(word, count)| (word.to_vec(), count)).collect()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a hook")]
 fn go(_: &Progress) -> Result<()> {
     Ok(())
 }
@@ -63,7 +64,7 @@ fn threads_and_blocks_do_not_matter() {
     let mut random = Random(1);
     for round in 0..120 {
         let pattern = PATTERNS[round % PATTERNS.len()];
-        let documents: Vec<Vec<u8>> = (0..1 + random.below(6))
+        let documents: Vec<Vec<u8>> = (0..=random.below(6))
             .map(|_| {
                 let length = random.below(400);
                 random.text(&PIECES, length)

@@ -38,14 +38,12 @@ impl Words {
         }
         let mut all = Self {
             cells: Vec::new(),
-            weights: Weights { starts: Vec::new(), values: Vec::new(), blocks: Vec::new() },
+            weights: Weights { words: Vec::new(), blocks: Vec::new() },
             base,
             pair_weight: 0,
         };
-        let reserved = all.cells.try_reserve_exact(cells).and_then(|()| {
-            all.weights.starts.try_reserve_exact(words + 1)?;
-            all.weights.values.try_reserve_exact(words)
-        });
+        let reserved =
+            all.cells.try_reserve_exact(cells).and_then(|()| all.weights.words.try_reserve_exact(words + 1));
         if reserved.is_err() {
             return Err(Error::Training(format!(
                 "no memory for {cells} cells of 4 bytes; train on less text, or with a pattern that repeats more"
@@ -84,17 +82,16 @@ impl Words {
                 Error::Training("counts of pairs could leave 64 bits; scale the counts down".into())
             })?;
         self.cells.push(EDGE);
-        self.weights.starts.push(start as u32);
-        self.weights.values.push(weight);
+        self.weights.words.push(Word::new(start as u32, weight));
         Ok(())
     }
 
     /// The words as (cells, weight).
     pub(super) fn iter(&self) -> impl Iterator<Item = (std::ops::Range<usize>, u64)> {
-        let starts = &self.weights.starts;
-        self.weights.values.iter().enumerate().map(move |(index, &weight)| {
-            let end = starts.get(index + 1).map_or(self.cells.len(), |&next| next as usize) - 1;
-            (starts[index] as usize..end, weight)
+        let words = &self.weights.words;
+        words.iter().enumerate().map(move |(index, word)| {
+            let end = words.get(index + 1).map_or(self.cells.len(), |next| next.start as usize) - 1;
+            (word.start as usize..end, word.weight())
         })
     }
 }
@@ -113,21 +110,46 @@ fn too_much_text() -> Error {
 /// most `BLOCK_CELLS / 3` words. Lists of positions take 4 bytes an entry this way, and weights are 64 bits.
 #[derive(Debug)]
 pub(super) struct Weights {
-    starts: Vec<u32>,
-    values: Vec<u64>,
+    words: Vec<Word>,
     blocks: Vec<u32>,
+}
+
+/// 12 bytes: the weight in two halves, lower first, so that nothing is lost to alignment.
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    start: u32,
+    weight: [u32; 2],
+}
+
+impl Word {
+    fn new(start: u32, weight: u64) -> Self {
+        Self { start, weight: [weight as u32, (weight >> 32) as u32] }
+    }
+
+    #[inline]
+    fn weight(self) -> u64 {
+        u64::from(self.weight[1]) << 32 | u64::from(self.weight[0])
+    }
 }
 
 const BLOCK_CELLS: usize = 32;
 
+/// Where the search for the word at a position begins, and where the word behind that one starts.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Near {
+    word: u32,
+    next: u32,
+}
+
 impl Weights {
-    /// Makes [`Self::at`] ready once all words are there.
+    /// Makes the look-ups ready once all words are there.
     pub(super) fn index(&mut self, cells: usize) {
         let mut word = 0;
-        self.starts.push(u32::MAX); // ends every search
+        self.words.push(Word::new(u32::MAX, 0)); // ends every search
         self.blocks = (0..cells.div_ceil(BLOCK_CELLS))
             .map(|block| {
-                while self.starts.get(word + 1).is_some_and(|&next| next as usize <= block * BLOCK_CELLS) {
+                while self.words.get(word + 1).is_some_and(|next| next.start as usize <= block * BLOCK_CELLS)
+                {
                     word += 1;
                 }
                 word as u32
@@ -135,13 +157,22 @@ impl Weights {
             .collect();
     }
 
+    /// The part of a look-up that waits for memory; made ahead for several positions.
     #[inline]
-    pub(super) fn at(&self, position: u32) -> u64 {
-        let mut word = self.blocks[position as usize / BLOCK_CELLS] as usize;
-        while self.starts[word + 1] <= position {
+    pub(super) fn near(&self, position: u32) -> Near {
+        let word = self.blocks[position as usize / BLOCK_CELLS];
+        Near { word, next: self.words[word as usize + 1].start }
+    }
+
+    /// The weight of the word at `position`.
+    #[inline]
+    pub(super) fn at(&self, position: u32, near: Near) -> u64 {
+        let (mut word, mut next) = (near.word as usize, near.next);
+        while next <= position {
             word += 1;
+            next = self.words[word + 1].start;
         }
-        self.values[word]
+        self.words[word].weight()
     }
 }
 
@@ -161,7 +192,11 @@ mod tests {
         for (cells, weight) in expected {
             assert_eq!(words.cells[cells.end], EDGE);
             for position in cells {
-                assert_eq!(words.weights.at(position as u32), weight, "at {position}");
+                assert_eq!(
+                    words.weights.at(position as u32, words.weights.near(position as u32)),
+                    weight,
+                    "at {position}"
+                );
             }
         }
     }

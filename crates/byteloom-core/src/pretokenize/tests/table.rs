@@ -3,7 +3,8 @@
 use crate::pretokenize::unicode::{
     BYTES, DECIMAL, LETTER, LOWER, NUMBER, PY_SPACE, PY_WORD, SPACE, UPPER, flags,
 };
-use crate::pretokenize::units::{scalar, unit};
+use crate::pretokenize::units::unit;
+use crate::utf8::scalar;
 
 /// How many scalars satisfy `condition`.
 fn count(condition: impl Fn(u8) -> bool) -> usize {
