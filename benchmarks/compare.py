@@ -5,7 +5,8 @@
 
 Each measurement is a fresh process, so that no library warms another. Peers take turns in every round, so
 that a slow moment of the machine meets all of them. What they produce is compared first; a peer with other
-ids is shown with `!` and no ratio. The figures are the best of all rounds, and the ratio of byteloom to each peer.
+ids is shown with `!` and no ratio. The figures are the best of all rounds, and the ratio of byteloom to each
+peer.
 """
 
 from __future__ import annotations
