@@ -29,14 +29,23 @@ const fn letters() -> [char; 256] {
     letters
 }
 
-/// The byte that `letter` stands for.
-pub fn byte_of(letter: char) -> Option<u8> {
-    let code = letter as u32;
-    if code < 0x100 {
-        let byte = code as u8;
-        return is_printable(byte).then_some(byte);
+/// The byte of each letter, by its code; 256 where there is none.
+const CODES: [u16; 0x144] = codes();
+
+const fn codes() -> [u16; 0x144] {
+    let mut codes = [256; 0x144];
+    let mut byte = 0usize;
+    while byte < 256 {
+        codes[LETTERS[byte] as usize] = byte as u16;
+        byte += 1;
     }
-    (0..=255u8).filter(|&byte| !is_printable(byte)).nth(code.checked_sub(0x100)? as usize)
+    codes
+}
+
+/// The byte that `letter` stands for.
+#[inline]
+pub fn byte_of(letter: char) -> Option<u8> {
+    CODES.get(letter as usize).and_then(|&code| u8::try_from(code).ok())
 }
 
 /// `bytes` in letters.

@@ -74,7 +74,7 @@ fn sections(spec: &TokenizerSpec) -> Vec<(&'static str, String)> {
     let mut sections = vec![
         ("format", json!("byteloom").to_string()),
         ("version", json!(VERSION).to_string()),
-        ("pattern", json!({"name": pretokenizer.name(), "regex": pretokenizer.regex()}).to_string()),
+        ("pattern", pattern_value(pretokenizer).to_string()),
         ("unicode", json!(pretokenizer.unicode_version()).to_string()),
         ("normalizer", normalizer_value(&spec.normalizer).to_string()),
         ("alphabet", alphabet_value(&spec.alphabet).to_string()),
@@ -115,6 +115,15 @@ const FLAGS: [(&str, FlagOf); 5] = [
     ("single_word", |flags| flags.single_word),
     ("normalized", |flags| flags.normalized),
 ];
+
+/// An object; of a sequence, a list of them.
+fn pattern_value(pretokenizer: &PreTokenizer) -> Value {
+    let single = |member: &PreTokenizer| json!({"name": member.name(), "regex": member.regex()});
+    match pretokenizer.members() {
+        [one] => single(one),
+        members => members.iter().map(single).collect(),
+    }
+}
 
 fn normalizer_value(normalizer: &Normalizer) -> Value {
     if normalizer.is_identity() {
@@ -330,7 +339,19 @@ fn read_alphabet(value: &Value) -> Result<Alphabet> {
 }
 
 fn read_pattern(sections: &Map<String, Value>) -> Result<PreTokenizer> {
-    let pattern = section(sections, "pattern")?;
+    match section(sections, "pattern")? {
+        Value::Array(members) if members.len() < 2 => {
+            Err(Error::format("pattern", "as a list must hold at least two patterns"))
+        }
+        Value::Array(members) => {
+            let members: Result<Vec<PreTokenizer>> = members.iter().map(read_single_pattern).collect();
+            PreTokenizer::sequence(members?).map_err(|error| Error::format("pattern", error.to_string()))
+        }
+        single => read_single_pattern(single),
+    }
+}
+
+fn read_single_pattern(pattern: &Value) -> Result<PreTokenizer> {
     let regex = pattern.get("regex").and_then(Value::as_str);
     let regex = regex.ok_or_else(|| Error::format("pattern", "must hold a \"regex\""))?;
     let name = pattern.get("name").and_then(Value::as_str);

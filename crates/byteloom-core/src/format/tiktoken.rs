@@ -4,12 +4,16 @@
 //! A merge list that gives the same ids is recovered: the last merge of each token, encoded by itself, is the only
 //! way in which it is ever made, since whatever merges inside a span is independent of what stands around it.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use foldhash::fast::RandomState;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::check_size;
+use super::{Written, check_byte_level, check_size, common_losses, first_unreachable};
 use crate::error::{Error, Result, excerpt};
 use crate::normalize::Normalizer;
 use crate::pretokenize::PreTokenizer;
@@ -122,6 +126,75 @@ pub fn from_ranks(
         alphabet: Alphabet::Bytes,
         metadata: Value::Object(serde_json::Map::new()),
     })
+}
+
+/// The rank file of `spec`. The pattern is always a loss: the file does not hold it.
+///
+/// # Errors
+/// [`Error::Format`] where ranks would give other ids than the merges do; it names the token.
+pub fn write(spec: &TokenizerSpec) -> Result<Written> {
+    check_byte_level(spec, "a rank file")?;
+    let mut losses = common_losses(spec);
+    check_ranks(spec)?;
+    losses.push(format!(
+        "pattern: {} (name it when the file is read)",
+        excerpt(spec.pretokenizer.name().unwrap_or(spec.pretokenizer.regex()))
+    ));
+    if !spec.special.is_empty() {
+        losses.push(format!("special tokens: all {} of them, and their roles", spec.special.tokens().len()));
+    }
+    if !spec.normalizer.is_identity() {
+        losses.push(format!("normalizer: {}", spec.normalizer.names().join(", ")));
+    }
+    let mut data = String::new();
+    for (id, bytes) in spec.vocab.iter() {
+        STANDARD.encode_string(bytes, &mut data);
+        let _ = writeln!(data, " {id}");
+    }
+    Ok(Written { data: data.into_bytes(), losses })
+}
+
+/// That ids as ranks give what the merges give.
+///
+/// By ranks, only the last merge of each token is ever made (see the head of this file). So it is enough that the
+/// merges hold all of these, and that all merges stand in the order of the ids that they make.
+fn check_ranks(spec: &TokenizerSpec) -> Result<()> {
+    let fault = |id: TokenId, why: &str| {
+        let token = spec.vocab.bytes(id).unwrap_or_default().escape_ascii();
+        Error::format(
+            "merges",
+            format!(
+                "a rank file cannot hold this tokenizer: the token \"{token}\" (id {id}) {why}; use tokenizer.json or \
+                 byteloom's own format"
+            ),
+        )
+    };
+    let held: HashSet<(TokenId, TokenId), RandomState> = spec.merges.iter().copied().collect();
+    let mut joined = Vec::new();
+    let mut highest = 0;
+    for &(left, right) in &spec.merges {
+        joined.clear();
+        for id in [left, right] {
+            joined.extend_from_slice(spec.vocab.bytes(id).unwrap_or_default());
+        }
+        let made = spec.vocab.id(&joined).unwrap_or(0);
+        if made < highest {
+            return Err(fault(made, "is merged after tokens with higher ids"));
+        }
+        highest = made;
+    }
+    for (left, right) in recover_merges(&spec.vocab) {
+        if !held.contains(&(left, right)) {
+            let bytes = [left, right].map(|id| spec.vocab.bytes(id).unwrap_or_default()).concat();
+            return Err(fault(spec.vocab.id(&bytes).unwrap_or(0), "would be made by another merge"));
+        }
+    }
+    if !spec.whole_tokens
+        && let Some(id) = first_unreachable(spec)?
+    {
+        return Err(fault(id, "is never made by merges, but tiktoken would find it as a whole"));
+    }
+    Ok(())
 }
 
 /// The last merge of each token when it is encoded by itself, in order of rank. A token that merging never makes

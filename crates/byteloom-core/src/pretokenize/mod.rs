@@ -20,12 +20,17 @@ mod units;
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use regex::{Progress, RegexEngine};
 use scheme::Scheme;
 
 /// How many pre-tokens [`Blocks::next`] gives at most.
 pub const BLOCK: usize = 1024;
+
+/// The longest sequence of patterns.
+const MAX_SEQUENCE: usize = 16;
+/// What stands between the regexes of a sequence where they are shown as one string.
+const SEQUENCE_SIGN: &str = " → ";
 
 /// A compiled pre-tokenizer pattern.
 ///
@@ -42,6 +47,8 @@ pub struct PreTokenizer {
 enum Engine {
     Scanner(Scheme),
     Regex(RegexEngine),
+    /// Two or more, none of them a sequence itself.
+    Sequence(Arc<[PreTokenizer]>),
 }
 
 impl PreTokenizer {
@@ -75,6 +82,42 @@ impl PreTokenizer {
         })
     }
 
+    /// Several in a row: each one cuts the pieces of the one before it, as if each piece were a text.
+    ///
+    /// Members that are sequences count as their members; a sequence of one is that one, and of none is `none`.
+    pub fn sequence(members: Vec<Self>) -> Result<Self> {
+        let mut flat = Vec::with_capacity(members.len());
+        for member in members {
+            match &member.engine {
+                Engine::Sequence(inner) => flat.extend(inner.iter().cloned()),
+                Engine::Scanner(_) | Engine::Regex(_) => flat.push(member),
+            }
+        }
+        if flat.len() > MAX_SEQUENCE {
+            return Err(Error::Argument(format!(
+                "a sequence of {} patterns; the longest has {MAX_SEQUENCE}",
+                flat.len()
+            )));
+        }
+        match flat.len() {
+            0 => Self::new("none"),
+            1 => Ok(flat.swap_remove(0)),
+            _ => {
+                let regexes: Vec<&str> = flat.iter().map(Self::regex).collect();
+                let regex = Arc::from(regexes.join(SEQUENCE_SIGN));
+                Ok(Self { name: None, regex, engine: Engine::Sequence(flat.into()) })
+            }
+        }
+    }
+
+    /// The members of a sequence in order, or the one pattern.
+    pub fn members(&self) -> &[Self] {
+        match &self.engine {
+            Engine::Sequence(members) => members,
+            Engine::Scanner(_) | Engine::Regex(_) => std::slice::from_ref(self),
+        }
+    }
+
     /// The names of the built-in patterns, without aliases.
     pub fn names() -> &'static [&'static str] {
         &scheme::NAMES
@@ -85,7 +128,8 @@ impl PreTokenizer {
         self.name
     }
 
-    /// The pattern as a regex; of a built-in pattern, the published spelling.
+    /// The pattern as a regex; of a built-in pattern, the published spelling. Of a sequence, the regexes of its
+    /// members with an arrow between, to be read by people; see [`Self::members`].
     pub fn regex(&self) -> &str {
         &self.regex
     }
@@ -96,6 +140,7 @@ impl PreTokenizer {
         match &self.engine {
             Engine::Scanner(_) => "scanner",
             Engine::Regex(engine) => engine.name(),
+            Engine::Sequence(_) => "sequence",
         }
     }
 
@@ -104,12 +149,22 @@ impl PreTokenizer {
         match &self.engine {
             Engine::Scanner(_) => unicode::VERSION,
             Engine::Regex(engine) => engine.unicode_version(),
+            // The weakest promise of its members: an engine's version, where one has an engine.
+            Engine::Sequence(members) => members
+                .iter()
+                .map(Self::unicode_version)
+                .find(|version| *version != unicode::VERSION)
+                .unwrap_or(unicode::VERSION),
         }
     }
 
     /// The pre-tokens of `text`, a block of boundaries at a time.
     pub fn blocks<'a>(&'a self, text: &'a [u8]) -> Blocks<'a> {
-        Blocks { pretokenizer: self, text, position: 0, progress: None }
+        let stages = match &self.engine {
+            Engine::Sequence(members) => members.iter().map(|member| Stage::new(member, text)).collect(),
+            Engine::Scanner(_) | Engine::Regex(_) => Vec::new(),
+        };
+        Blocks { pretokenizer: self, text, position: 0, progress: None, stages }
     }
 
     /// A place near `target` where `text` may be cut so that both sides, pre-tokenized alone, give the pre-tokens
@@ -120,8 +175,27 @@ impl PreTokenizer {
     pub fn safe_split(&self, text: &[u8], target: usize) -> Option<usize> {
         match &self.engine {
             Engine::Scanner(scheme) => split::safe_split(*scheme, text, target),
-            Engine::Regex(_) => None,
+            Engine::Regex(_) | Engine::Sequence(_) => None,
         }
+    }
+
+    /// Fills `ends` with the next ends from `position` on; `progress` is the state of a custom regex. Never called
+    /// for a sequence, which would be one pre-token then.
+    fn fill<'a>(
+        &self,
+        text: &'a [u8],
+        position: usize,
+        progress: &mut Option<Progress<'a>>,
+        ends: &mut Vec<usize>,
+    ) -> Result<()> {
+        match &self.engine {
+            Engine::Scanner(scheme) => scheme.fill(text, position, ends),
+            Engine::Regex(engine) => {
+                engine.fill(progress.get_or_insert_with(|| Progress::new(text)), ends)?
+            }
+            Engine::Sequence(_) => ends.push(text.len()),
+        }
+        Ok(())
     }
 }
 
@@ -133,6 +207,73 @@ pub struct Blocks<'a> {
     position: usize,
     /// The state of a custom regex, made at the first block.
     progress: Option<Progress<'a>>,
+    /// The state of a sequence, a stage for each member.
+    stages: Vec<Stage<'a>>,
+}
+
+/// One member of a sequence at work on one piece of the member before it.
+#[derive(Debug)]
+struct Stage<'a> {
+    member: &'a PreTokenizer,
+    /// The piece, and where it begins in the whole text.
+    piece: &'a [u8],
+    start: usize,
+    /// How far the piece is cut, in bytes of the piece.
+    position: usize,
+    progress: Option<Progress<'a>>,
+    /// Ends in the piece that were found and not yet handed on, and how many of them were.
+    ends: Vec<usize>,
+    taken: usize,
+    /// The end of the last one handed on.
+    last: usize,
+}
+
+impl<'a> Stage<'a> {
+    fn new(member: &'a PreTokenizer, piece: &'a [u8]) -> Self {
+        Self { member, piece, start: 0, position: 0, progress: None, ends: Vec::new(), taken: 0, last: 0 }
+    }
+
+    fn begin(&mut self, piece: &'a [u8], start: usize) {
+        (self.piece, self.start, self.position, self.progress) = (piece, start, 0, None);
+        (self.taken, self.last) = (0, 0);
+        self.ends.clear();
+    }
+
+    /// The next piece and where it begins in the whole text; `None` when the piece given is used up.
+    fn next(&mut self) -> Result<Option<(&'a [u8], usize)>> {
+        if self.taken == self.ends.len() {
+            if self.position >= self.piece.len() {
+                return Ok(None);
+            }
+            self.ends.clear();
+            self.taken = 0;
+            self.member.fill(self.piece, self.position, &mut self.progress, &mut self.ends)?;
+            self.position = self.ends.last().copied().unwrap_or(self.piece.len());
+        }
+        // A member that found nothing leaves the rest of its piece as one.
+        let end = self.ends.get(self.taken).copied().unwrap_or(self.piece.len());
+        self.taken = (self.taken + 1).min(self.ends.len());
+        let piece = (&self.piece[self.last..end], self.start + self.last);
+        self.last = end;
+        Ok(Some(piece))
+    }
+}
+
+/// The next piece of the last of `stages`.
+fn next_piece<'a>(stages: &mut [Stage<'a>]) -> Result<Option<(&'a [u8], usize)>> {
+    let Some(last) = stages.len().checked_sub(1) else { return Ok(None) };
+    let mut depth = last;
+    loop {
+        match stages[depth].next()? {
+            Some(piece) if depth == last => return Ok(Some(piece)),
+            Some((piece, start)) => {
+                depth += 1;
+                stages[depth].begin(piece, start);
+            }
+            None if depth == 0 => return Ok(None),
+            None => depth -= 1,
+        }
+    }
 }
 
 impl Blocks<'_> {
@@ -142,14 +283,14 @@ impl Blocks<'_> {
     /// Only a custom regex can fail: it ran out of steps.
     pub fn next(&mut self, ends: &mut Vec<usize>) -> Result<bool> {
         ends.clear();
-        if self.position < self.text.len() {
-            match &self.pretokenizer.engine {
-                Engine::Scanner(scheme) => scheme.fill(self.text, self.position, ends),
-                Engine::Regex(engine) => {
-                    let progress = self.progress.get_or_insert_with(|| Progress::new(self.text));
-                    engine.fill(progress, ends)?;
-                }
+        if !self.stages.is_empty() {
+            while ends.len() < BLOCK
+                && let Some((piece, start)) = next_piece(&mut self.stages)?
+            {
+                ends.push(start + piece.len());
             }
+        } else if self.position < self.text.len() {
+            self.pretokenizer.fill(self.text, self.position, &mut self.progress, ends)?;
             self.position = ends.last().copied().unwrap_or(self.text.len());
         }
         Ok(!ends.is_empty())
