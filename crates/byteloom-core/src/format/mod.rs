@@ -1,6 +1,10 @@
 //! File formats: bytes to a [`crate::spec::TokenizerSpec`] and back, nothing else.
 
+pub mod minbpe;
 pub mod native;
+mod protobuf;
+mod recover;
+pub mod sentencepiece;
 pub mod tiktoken;
 
 use crate::error::{Error, Result};
