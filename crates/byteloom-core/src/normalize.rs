@@ -11,7 +11,7 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// SentencePiece's sign for a space.
-const SPACE_SIGN: &str = "\u{2581}";
+pub(crate) const SPACE_SIGN: &str = "\u{2581}";
 
 /// What happens to text before it is cut into pre-tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

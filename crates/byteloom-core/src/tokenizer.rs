@@ -515,8 +515,16 @@ impl Tokenizer {
         if self.is_special(id) {
             return Some(if skip_special { &[] } else { piece });
         }
-        let strip = std::mem::take(&mut start.strip_space);
-        Some(if strip { piece.strip_prefix(b" ").unwrap_or(piece) } else { piece })
+        if !std::mem::take(&mut start.strip_space) {
+            return Some(piece);
+        }
+        // A byte token is a byte of the text, never the space that encoding put there.
+        let byte_ids = match &self.compiled.spec.alphabet {
+            Alphabet::CharactersAndBytes(ids) => Some(ids),
+            Alphabet::Bytes | Alphabet::CharactersOr(_) => None,
+        };
+        let is_byte = byte_ids.is_some_and(|ids| ids[usize::from(b' ')] == id);
+        Some(if is_byte { piece } else { piece.strip_prefix(b" ").unwrap_or(piece) })
     }
 }
 

@@ -3,7 +3,11 @@
 pub mod gpt2_files;
 pub mod hf_json;
 mod json;
+pub mod minbpe;
 pub mod native;
+mod protobuf;
+mod recover;
+pub mod sentencepiece;
 pub mod tiktoken;
 
 use crate::error::{Error, Result};

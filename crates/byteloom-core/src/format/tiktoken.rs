@@ -1,8 +1,7 @@
 //! tiktoken's rank files: lines of base64, a space, a rank that is also the id.
 //!
 //! Such a file holds no pattern, no special tokens and no merges. The published files are known by their SHA-256.
-//! A merge list that gives the same ids is recovered: the last merge of each token, encoded by itself, is the only
-//! way in which it is ever made, since whatever merges inside a span is independent of what stands around it.
+//! A merge list that gives the same ids is recovered.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -13,6 +12,7 @@ use foldhash::fast::RandomState;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::recover::{LastMerge, Symbols};
 use super::{Written, check_byte_level, check_size, common_losses, first_unreachable};
 use crate::error::{Error, Result, excerpt};
 use crate::normalize::Normalizer;
@@ -201,49 +201,15 @@ fn check_ranks(spec: &TokenizerSpec) -> Result<()> {
 /// has none; it is found as a whole pre-token only.
 fn recover_merges(vocab: &Vocabulary) -> Vec<(TokenId, TokenId)> {
     let mut merges = Vec::with_capacity(vocab.len());
-    let mut parts = Parts::default();
+    let mut last_merge = LastMerge::default();
     for (_, bytes) in vocab.iter() {
-        if let Some((left, right)) = parts.last_merge(bytes, vocab)
+        if let Some((left, right)) = last_merge.find(bytes, Symbols::Bytes, |joined| vocab.id(joined))
             && let (Some(left), Some(right)) = (vocab.id(left), vocab.id(right))
         {
             merges.push((left, right));
         }
     }
     merges
-}
-
-/// One token being merged by the rule of ranks: a pair's rank is that of its joined bytes.
-#[derive(Default)]
-struct Parts {
-    /// Where each part begins, and then the end of the token.
-    starts: Vec<usize>,
-    /// The rank of each part joined with its right neighbour.
-    ranks: Vec<Option<TokenId>>,
-}
-
-impl Parts {
-    /// The two parts whose merge makes all of `token`; `None` for a single byte, and where merging ends elsewhere.
-    fn last_merge<'t>(&mut self, token: &'t [u8], vocab: &Vocabulary) -> Option<(&'t [u8], &'t [u8])> {
-        let Self { starts, ranks } = self;
-        starts.clear();
-        starts.extend(0..=token.len());
-        ranks.clear();
-        ranks.extend(token.windows(2).map(|pair| vocab.id(pair)));
-        while starts.len() > 3 {
-            let ranked = ranks.iter().enumerate().filter_map(|(at, rank)| Some(((*rank)?, at)));
-            let (_, at) = ranked.min()?;
-            starts.remove(at + 1);
-            ranks.remove(at);
-            let rank_at = |at: usize| vocab.id(&token[starts[at]..starts[at + 2]]);
-            if at + 2 < starts.len() {
-                ranks[at] = rank_at(at);
-            }
-            if at > 0 {
-                ranks[at - 1] = rank_at(at - 1);
-            }
-        }
-        (starts.len() == 3).then(|| token.split_at(starts[1]))
-    }
 }
 
 #[cfg(test)]

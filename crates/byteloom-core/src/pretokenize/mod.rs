@@ -12,6 +12,7 @@ mod gpt2;
 mod o200k;
 mod regex;
 mod scheme;
+mod sentencepiece;
 mod split;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The built-in patterns: names, spellings, and the scanner of each.
 
-use super::{BLOCK, cl100k, course, gpt2, o200k};
+use super::{BLOCK, cl100k, course, gpt2, o200k, sentencepiece};
 
 /// A built-in pattern; each has a scanner of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,7 @@ pub(super) enum Scheme {
     CourseWords,
     CourseWs,
     CourseGpt2,
+    SentencePiece,
     /// The whole text is one pre-token.
     Whole,
 }
@@ -40,13 +41,17 @@ pub(super) static NAMES: [&str; DESCRIPTIONS.len()] = {
     names
 };
 
-pub(super) static DESCRIPTIONS: [Description; 10] = [
+pub(super) static DESCRIPTIONS: [Description; 11] = [
     Description {
         scheme: Scheme::Gpt2,
         name: "gpt2",
         aliases: &["r50k", "p50k"],
         regex: r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-        spellings: &[r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"],
+        spellings: &[
+            r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+            // As tiktoken had it before, and minbpe has it.
+            r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        ],
     },
     Description {
         scheme: Scheme::Cl100k,
@@ -117,6 +122,13 @@ pub(super) static DESCRIPTIONS: [Description; 10] = [
         regex: r"'s|'t|'re|'ve|'m|'ll|'d| ?[^\W\d_]+| ?\d+| ?[^\s\w]+| ?_+|\s+(?!\S)|\s+",
         spellings: &[],
     },
+    Description {
+        scheme: Scheme::SentencePiece,
+        name: "sentencepiece",
+        aliases: &[],
+        regex: r" *[^ ]+| +",
+        spellings: &[],
+    },
     Description { scheme: Scheme::Whole, name: "none", aliases: &[], regex: r"(?s).+", spellings: &[] },
 ];
 
@@ -145,6 +157,7 @@ impl Scheme {
             Self::CourseWords => scan(course::next_words, text, start, ends),
             Self::CourseWs => scan(course::next_ws, text, start, ends),
             Self::CourseGpt2 => scan(course::next_gpt2, text, start, ends),
+            Self::SentencePiece => scan(sentencepiece::next, text, start, ends),
             Self::Whole => scan(|text, _| text.len(), text, start, ends),
         }
     }

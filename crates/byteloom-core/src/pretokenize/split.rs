@@ -24,11 +24,13 @@ pub(super) fn safe_split(scheme: Scheme, text: &[u8], target: usize) -> Option<u
 ///
 /// White space is only ever the first of a pre-token's characters or follows white space in it, except newlines
 /// behind punctuation. So a blank behind a visible character is safe, and a newline behind a letter or number. Where
+/// `sentencepiece` knows no white space but U+0020. Where
 /// punctuation does not join letters (in all but `simple`), the ideographic comma and full stop behind a letter are
 /// safe too; they serve texts that have no blanks. None of these characters is looked at by what ends before it:
 /// to the scanners each is as good as the end of the text.
 fn is_safe(scheme: Scheme, text: &[u8], at: usize) -> bool {
     match text[at..] {
+        [first, ..] if scheme == Scheme::SentencePiece && first != b' ' => false,
         [b' ' | b'\t', ..] => matches!(text[at - 1], b'!'..=b'~') || is_letter_or_number(text, at),
         [b'\n', ..] => is_letter_or_number(text, at),
         [0xE3, 0x80, 0x81 | 0x82, ..] | [0xEF, 0xBC, 0x8C, ..] => {

@@ -119,6 +119,7 @@ exhaustive! {
     qwen2_on_every_short_string: "qwen2";
     course_gpt2_on_every_short_string: "course-gpt2";
     other_course_patterns_on_every_short_string: "simple", "course-words", "course-ws";
+    sentencepiece_on_every_short_string: "sentencepiece";
 }
 
 /// Strings of the large alphabet, whole: with what is before a pre-token, across a restart of the scanner.

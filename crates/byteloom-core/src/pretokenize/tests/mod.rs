@@ -8,8 +8,18 @@ mod table;
 use super::PreTokenizer;
 
 /// The built-in patterns that have a reference: all but `none`.
-const SCANNED: [&str; 9] =
-    ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "simple", "course-words", "course-ws", "course-gpt2"];
+const SCANNED: [&str; 10] = [
+    "gpt2",
+    "cl100k",
+    "o200k",
+    "llama3",
+    "qwen2",
+    "simple",
+    "course-words",
+    "course-ws",
+    "course-gpt2",
+    "sentencepiece",
+];
 
 /// The ends of all pre-tokens of `text`.
 fn ends(pretokenizer: &PreTokenizer, text: &[u8]) -> Vec<usize> {
@@ -38,7 +48,7 @@ fn assert_tiles(text: &[u8], ends: &[usize]) {
 
 #[test]
 fn names_aliases_and_spellings_find_the_scheme() {
-    assert_eq!(PreTokenizer::names().len(), 10);
+    assert_eq!(PreTokenizer::names().len(), 11);
     for &name in PreTokenizer::names() {
         let named = PreTokenizer::new(name).unwrap();
         assert_eq!((named.name(), named.engine()), (Some(name), "scanner"));
@@ -48,8 +58,12 @@ fn names_aliases_and_spellings_find_the_scheme() {
     for (alias, name) in [("r50k", "gpt2"), ("p50k", "gpt2"), ("gpt4", "cl100k"), ("gpt4o", "o200k")] {
         assert_eq!(PreTokenizer::new(alias).unwrap().name(), Some(name));
     }
-    let tiktoken = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
-    assert_eq!(PreTokenizer::new(tiktoken).unwrap().name(), Some("gpt2"));
+    for (spelling, name) in [
+        (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s", "gpt2"),
+        (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "gpt2"),
+    ] {
+        assert_eq!(PreTokenizer::new(spelling).unwrap().name(), Some(name));
+    }
 }
 
 #[test]
@@ -80,6 +94,8 @@ fn what_the_patterns_are_known_for() {
     assert_eq!(split("course-words", "e\u{301}  a\u{1c}"), "e|\u{301}|  |a|\u{1c}");
     assert_eq!(split("course-ws", "\na  b"), "\na|  |b");
     assert_eq!(split("course-gpt2", "a_1 __"), "a|_|1| __");
+    // All spaces go with the word, and no other white space is any.
+    assert_eq!(split("sentencepiece", "  a\tb   c\n d  "), "  a\tb|   c\n| d|  ");
     assert_eq!(split("none", "a b"), "a b");
 }
 

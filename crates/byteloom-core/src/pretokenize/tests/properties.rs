@@ -100,12 +100,12 @@ fn safe_splits_are_found_near_the_target() {
         assert_eq!(cut(name, "ab cd ef", 4), Some(2));
         assert_eq!(cut(name, "ab cd ef", 0), Some(2));
         assert_eq!(cut(name, "ab cd ef", usize::MAX), Some(5));
-        assert_eq!(cut(name, "日\n1\t.", 9), Some(5));
+        assert_eq!(cut(name, "日\n1\t.", 9), (name != "sentencepiece").then_some(5));
         // A newline behind punctuation may belong to it, a blank behind blanks never starts a pre-token.
         assert_eq!(cut(name, ".\n  x", 3), None);
         assert_eq!(cut(name, "", 0), None);
         // Text without blanks; `simple` takes it whole.
-        assert_eq!(cut(name, "日本，語。", 9), (name != "simple").then_some(6));
+        assert_eq!(cut(name, "日本，語。", 9), (!matches!(name, "simple" | "sentencepiece")).then_some(6));
         // The search ends.
         let far = "x".repeat(70_000) + " y";
         assert_eq!((cut(name, &far, 1000), cut(name, &far, 10_000)), (None, Some(70_000)));
