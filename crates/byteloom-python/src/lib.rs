@@ -10,6 +10,7 @@ mod cut;
 mod decode;
 mod encode;
 mod error;
+mod export;
 mod make;
 mod options;
 mod stream;
@@ -24,7 +25,10 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::make::{from_json, from_tiktoken, pattern_names, write_atomically};
+    use super::make::{
+        from_gpt2_files, from_huggingface, from_json, from_minbpe, from_sentencepiece, from_tiktoken,
+        pattern_names, sniff, write_atomically,
+    };
     #[pymodule_export]
     use super::stream::StreamDecoder;
     #[pymodule_export]

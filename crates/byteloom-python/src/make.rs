@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use byteloom_core::cache::DEFAULT_CACHE_BYTES;
-use byteloom_core::format::{native, tiktoken};
+use byteloom_core::format::{self, gpt2_files, hf_json, minbpe, native, sentencepiece, tiktoken};
 use byteloom_core::spec::TokenizerSpec;
 use byteloom_core::special::SpecialToken;
 use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
@@ -92,6 +92,66 @@ pub fn from_tiktoken(
         ));
     };
     build(py, usize::MAX, limit, || tiktoken::from_ranks(ranks, pattern, special.unwrap_or_default()))
+}
+
+/// A tokenizer from a `tokenizer.json`, with the `tokenizer_config.json` beside it if there is one.
+#[pyfunction]
+#[pyo3(signature = (data, config, /, *, cache_bytes))]
+pub fn from_huggingface(
+    py: Python<'_>,
+    data: &[u8],
+    config: Option<&[u8]>,
+    cache_bytes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeTokenizer> {
+    build(py, data.len(), cache_limit(cache_bytes)?, || hf_json::read(data, config))
+}
+
+/// A tokenizer from `vocab.json` and `merges.txt`.
+#[pyfunction]
+#[pyo3(signature = (vocab, merges, /, *, pattern, special_tokens, cache_bytes))]
+pub fn from_gpt2_files(
+    py: Python<'_>,
+    vocab: &[u8],
+    merges: &[u8],
+    pattern: &str,
+    special_tokens: Vec<(String, Option<Bound<'_, PyAny>>)>,
+    cache_bytes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeTokenizer> {
+    let special = special_tokens
+        .into_iter()
+        .map(|(content, id)| Ok((content, id.map(|id| token_id(&id)).transpose()?)))
+        .collect::<PyResult<Vec<_>>>()?;
+    build(py, vocab.len(), cache_limit(cache_bytes)?, || gpt2_files::read(vocab, merges, pattern, &special))
+}
+
+/// A tokenizer from a SentencePiece model.
+#[pyfunction]
+#[pyo3(signature = (data, /, *, cache_bytes))]
+pub fn from_sentencepiece(
+    py: Python<'_>,
+    data: &[u8],
+    cache_bytes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeTokenizer> {
+    build(py, data.len(), cache_limit(cache_bytes)?, || sentencepiece::read(data))
+}
+
+/// A tokenizer from a model of minbpe.
+#[pyfunction]
+#[pyo3(signature = (data, /, *, cache_bytes))]
+pub fn from_minbpe(
+    py: Python<'_>,
+    data: &[u8],
+    cache_bytes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeTokenizer> {
+    build(py, data.len(), cache_limit(cache_bytes)?, || minbpe::read(data))
+}
+
+/// The format of a file, by its content: `"byteloom"`, `"huggingface"`, `"tiktoken"`, `"gpt2-vocab"`, `"gpt2-merges"`,
+/// `"minbpe"`, `"sentencepiece"` or `"unknown"`.
+#[pyfunction]
+#[pyo3(signature = (data, /))]
+pub fn sniff(data: &[u8]) -> &'static str {
+    format::sniff::sniff(data).as_str()
 }
 
 fn special_list(special_tokens: &Bound<'_, PyMapping>) -> PyResult<Vec<SpecialToken>> {

@@ -134,7 +134,17 @@ impl NativeTokenizer {
     #[getter]
     fn special_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for token in self.0.spec().special.tokens() {
+        for token in self.0.spec().special.tokens().iter().filter(|token| token.flags.special) {
+            dict.set_item(&token.content, token.id)?;
+        }
+        Ok(dict)
+    }
+
+    /// Added tokens that are not special, and their ids: they are matched in every text. A new dict.
+    #[getter]
+    fn added_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for token in self.0.spec().special.tokens().iter().filter(|token| !token.flags.special) {
             dict.set_item(&token.content, token.id)?;
         }
         Ok(dict)
@@ -185,6 +195,7 @@ impl NativeTokenizer {
         info.set_item("merges", spec.merges.len())?;
         info.set_item("longest_token_bytes", spec.vocab.iter().map(|(_, bytes)| bytes.len()).max())?;
         info.set_item("special_tokens", self.special_tokens(py)?)?;
+        info.set_item("added_tokens", self.added_tokens(py)?)?;
         let roles = PyDict::new(py);
         roles.set_item("bos", spec.special.bos)?;
         roles.set_item("eos", spec.special.eos)?;
@@ -193,6 +204,8 @@ impl NativeTokenizer {
         info.set_item("special_position", spec.special_position.as_str())?;
         info.set_item("alphabet", spec.alphabet.as_str())?;
         info.set_item("whole_tokens", spec.whole_tokens)?;
+        info.set_item("normalizer", spec.normalizer.names())?;
+        info.set_item("lossless", spec.is_lossless())?;
         info.set_item("pattern_name", pretokenizer.name())?;
         info.set_item("pattern", pretokenizer.regex())?;
         info.set_item("pattern_engine", pretokenizer.engine())?;

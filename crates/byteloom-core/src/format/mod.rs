@@ -8,6 +8,7 @@ pub mod native;
 mod protobuf;
 mod recover;
 pub mod sentencepiece;
+pub mod sniff;
 pub mod tiktoken;
 
 use crate::error::{Error, Result};
