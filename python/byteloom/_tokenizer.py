@@ -10,12 +10,14 @@ import os
 import warnings
 from collections.abc import Mapping
 
-from . import _native
-from .errors import FormatError, TrainingWarning
+from . import _formats, _native
+from .errors import TrainingWarning
 
 __all__ = ["Tokenizer"]
 
-TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of the import
+TYPE_CHECKING = (
+    False  # type checkers take it for true; `typing` itself costs more than the rest of the import
+)
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
@@ -151,11 +153,17 @@ class Tokenizer(_native.NativeTokenizer):
     ) -> Tokenizer:
         """Read a tokenizer file, whatever its format.
 
-        Reads byteloom's own JSON, the course's `{"merges": [[a, b], …]}`, and `.tiktoken` rank files.
+        The format is told by the content: byteloom's own JSON, the course's `{"merges": [[a, b], …]}`,
+        Hugging Face's `tokenizer.json`, `.tiktoken` rank files, GPT-2's `vocab.json` with `merges.txt`, and
+        models of SentencePiece (BPE with byte fallback) and minbpe. A folder is read as `transformers` saves
+        one.
+
+        A part of a file that cannot be honoured exactly is an error that names it; nothing is guessed or left
+        out.
 
         Args:
-            path: The file.
-            pattern: Only for files that hold no pattern (`.tiktoken`); see `from_tiktoken`.
+            path: The file, or the folder.
+            pattern: Only for files that hold no pattern: see `from_tiktoken` and `from_gpt2_files`.
             special_tokens: Likewise.
             cache_bytes: Memory for remembered pre-tokens; see `with_cache_bytes`.
 
@@ -171,16 +179,9 @@ class Tokenizer(_native.NativeTokenizer):
         ...     bl.Tokenizer.load(path) == tok
         True
         """
-        data = _read(path)
-        if _looks_like_tiktoken(data):
-            return cls._from_tiktoken(path, data, pattern, special_tokens, cache_bytes)
-        if pattern is not None or special_tokens is not None:
-            message = f"{os.fspath(path)}: this file holds its own pattern and special tokens; leave both out"
-            raise FormatError(message)
-        try:
-            return cls(_native.from_json(data, cache_bytes=cache_bytes))
-        except FormatError as error:
-            raise FormatError(f"{os.fspath(path)}: {error}") from None
+        return cls(
+            _formats.read(path, pattern=pattern, special_tokens=special_tokens, cache_bytes=cache_bytes)
+        )
 
     @classmethod
     def from_tiktoken(
@@ -213,31 +214,69 @@ class Tokenizer(_native.NativeTokenizer):
         >>> tok.encode("abcab")
         [257, 256]
         """
-        if isinstance(source, Mapping):
-            return cls(
-                _native.from_tiktoken(
-                    source, pattern=pattern, special_tokens=special_tokens, cache_bytes=cache_bytes
-                )
+        data = source if isinstance(source, Mapping) else _formats.read_bytes(source)
+        named = "ranks" if isinstance(source, Mapping) else source
+        return cls(
+            _formats.read_named(
+                named,
+                lambda: _native.from_tiktoken(
+                    data, pattern=pattern, special_tokens=special_tokens, cache_bytes=cache_bytes
+                ),
             )
-        return cls._from_tiktoken(source, _read(source), pattern, special_tokens, cache_bytes)
+        )
 
     @classmethod
-    def _from_tiktoken(
+    def from_huggingface(cls, path: str | os.PathLike[str], *, cache_bytes: int | None = None) -> Tokenizer:
+        """A tokenizer from Hugging Face's `tokenizer.json`, or a folder that holds one.
+
+        Byte-level BPE with `Split`, `ByteLevel` and `Digits` pre-tokenizers, added tokens with all their
+        flags, `ignore_merges`, NFC, and templates that add `bos` and `eos`. A `tokenizer_config.json` beside
+        the file names the roles. Ids are those of `tokenizers`.
+
+        Raises:
+            FormatError: a part that is damaged, or that byteloom does not know how to do exactly; its place
+                is named.
+        """
+        if os.path.isdir(path):  # noqa: PTH112 - pathlib costs import time
+            path = os.path.join(path, "tokenizer.json")  # noqa: PTH118
+        return cls(_formats.read_huggingface(path, _formats.read_bytes(path), cache_bytes))
+
+    @classmethod
+    def from_gpt2_files(
         cls,
-        path: str | os.PathLike[str],
-        data: bytes,
-        pattern: str | None,
-        special_tokens: Mapping[str, int] | None,
-        cache_bytes: int | None,
+        vocab: str | os.PathLike[str],
+        merges: str | os.PathLike[str],
+        *,
+        pattern: str = "gpt2",
+        special_tokens: Sequence[str] | Mapping[str, int] = (),
+        cache_bytes: int | None = None,
     ) -> Tokenizer:
-        try:
-            return cls(
-                _native.from_tiktoken(
-                    data, pattern=pattern, special_tokens=special_tokens, cache_bytes=cache_bytes
-                )
-            )
-        except FormatError as error:
-            raise FormatError(f"{os.fspath(path)}: {error}") from None
+        """A tokenizer from GPT-2's two files, `vocab.json` and `merges.txt`.
+
+        Args:
+            vocab: The file of tokens and ids, in GPT-2's byte letters.
+            merges: The file of merges, one a line, in the order of their ranks.
+            pattern: The pre-tokenizer; the files do not hold it.
+            special_tokens: Which tokens are special: names that are in `vocab`, or a mapping of names to ids.
+            cache_bytes: Memory for remembered pre-tokens; see `with_cache_bytes`.
+
+        Raises:
+            FormatError: a faulty entry or line, with its place.
+        """
+        return cls(_formats.read_gpt2_files(vocab, merges, pattern, special_tokens, cache_bytes))
+
+    @classmethod
+    def from_sentencepiece(cls, path: str | os.PathLike[str], *, cache_bytes: int | None = None) -> Tokenizer:
+        """A tokenizer from a SentencePiece model: BPE with byte fallback and no lossy normalizer.
+
+        Ids are those of `sentencepiece`. Control pieces are special tokens, user-defined pieces added tokens.
+
+        Raises:
+            FormatError: another kind of model, or a damaged one; the part is named.
+        """
+        data = _formats.read_bytes(path)
+        reader = lambda: _native.from_sentencepiece(data, cache_bytes=cache_bytes)  # noqa: E731
+        return cls(_formats.read_named(path, reader))
 
     @classmethod
     def from_bytes(cls, data: bytes, *, cache_bytes: int | None = None) -> Tokenizer:
@@ -262,7 +301,95 @@ class Tokenizer(_native.NativeTokenizer):
         Raises:
             OSError: the file cannot be written; an older one stays as it was.
         """
-        _native.write_atomically(path, self._to_json())
+        _formats.write(path, self._to_json())
+
+    def save_tiktoken(self, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
+        """Write a `.tiktoken` rank file.
+
+        Such a file holds tokens and ranks only. A pattern and special tokens are losses: they are listed and
+        refused unless `lossy` is true; whoever reads the file must be told them.
+
+        Raises:
+            FormatError: something would be lost, or ranks alone would not give the same ids.
+
+        >>> import byteloom as bl, pathlib, tempfile
+        >>> tok = bl.Tokenizer.train("low lower lowest", vocab_size=258, pattern="gpt2")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "low.tiktoken")
+        ...     tok.save_tiktoken(path, lossy=True)
+        ...     bl.Tokenizer.from_tiktoken(path, pattern="gpt2").encode("lowest") == tok.encode("lowest")
+        True
+        """
+        data, losses = self._to_tiktoken()
+        _formats.refuse_losses("A .tiktoken file", losses, lossy=lossy)
+        _formats.write(path, data)
+
+    def save_huggingface(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        lossy: bool = False,
+        chat_template: str | None = None,
+        merges_format: str = "pairs",
+    ) -> None:
+        """Write a `tokenizer.json`, or a folder that `transformers.AutoTokenizer` reads.
+
+        Args:
+            path: A name that ends in `.json` is the file alone; any other is a folder, which gets
+                `tokenizer.json`, `tokenizer_config.json` with the special tokens and their roles, and the
+                chat template.
+            lossy: Write it even where something is lost.
+            chat_template: A Jinja template, written as `chat_template.jinja`; for folders only.
+            merges_format: `"pairs"`, or `"legacy"`: strings, as `tokenizers` before 0.20 needs them.
+
+        Raises:
+            FormatError: something would be lost; the message lists it.
+            ValueError: another `merges_format`, or a chat template without a folder.
+
+        >>> import byteloom as bl, pathlib, tempfile
+        >>> tok = bl.Tokenizer.train("low lower lowest", vocab_size=258, special_tokens=["<|end|>"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.save_huggingface(folder)
+        ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
+        ['tokenizer.json', 'tokenizer_config.json']
+        """
+        if merges_format not in ("pairs", "legacy"):
+            message = f'merges_format must be "pairs" or "legacy", not {merges_format!r}'
+            raise ValueError(message)
+        data, losses = self._to_huggingface(merges_format == "legacy")
+        _formats.refuse_losses("tokenizer.json", losses, lossy=lossy)
+        if os.fspath(path).endswith(".json"):
+            if chat_template is not None:
+                message = "a chat template needs a folder to stand in; give a path that does not end in .json"
+                raise ValueError(message)
+            _formats.write(path, data)
+            return
+        os.makedirs(path, exist_ok=True)  # noqa: PTH103
+        _formats.write(os.path.join(path, "tokenizer.json"), data)  # noqa: PTH118
+        config = self._huggingface_config(chat_template)
+        _formats.write(os.path.join(path, "tokenizer_config.json"), config)  # noqa: PTH118
+        if chat_template is not None:
+            template = os.path.join(path, "chat_template.jinja")  # noqa: PTH118
+            _formats.write(template, chat_template.encode())
+
+    def save_gpt2_files(self, folder: str | os.PathLike[str], *, lossy: bool = False) -> None:
+        """Write GPT-2's two files, `vocab.json` and `merges.txt`, into a folder.
+
+        Raises:
+            FormatError: something would be lost, such as a pattern that is not GPT-2's; the message lists it.
+
+        >>> import byteloom as bl, tempfile
+        >>> tok = bl.Tokenizer.train("low lower lowest", vocab_size=258, pattern="gpt2")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.save_gpt2_files(folder)
+        ...     bl.Tokenizer.load(folder) == tok
+        True
+        """
+        vocab, merges, losses = self._to_gpt2_files()
+        _formats.refuse_losses("vocab.json with merges.txt", losses, lossy=lossy)
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+        _formats.write(os.path.join(folder, "vocab.json"), vocab)  # noqa: PTH118
+        _formats.write(os.path.join(folder, "merges.txt"), merges)  # noqa: PTH118
 
     def with_special_tokens(
         self,
@@ -369,14 +496,3 @@ class Tokenizer(_native.NativeTokenizer):
 
 def _unpickle(cls: type[Tokenizer], data: bytes, cache_bytes: int) -> Tokenizer:
     return cls.from_bytes(data, cache_bytes=cache_bytes)
-
-
-def _read(path: str | os.PathLike[str]) -> bytes:
-    with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs import time
-        return file.read()
-
-
-def _looks_like_tiktoken(data: bytes) -> bool:
-    """Whether the file begins as a rank file does: base64, a space, a number."""
-    parts = data.lstrip()[:4096].split(b"\n", 1)[0].split()
-    return len(parts) == 2 and not parts[0].startswith((b"{", b"[")) and parts[1].isdigit()  # noqa: PLR2004
