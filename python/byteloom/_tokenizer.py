@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from . import _native
-from ._training import document_iterator, expected_bytes, progress_callback
 from .errors import FormatError, TrainingWarning
 
 __all__ = ["Tokenizer"]
 
-Document = str | bytes | os.PathLike[str]
+TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of the import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    Document = str | bytes | os.PathLike[str]
 
 
 class Tokenizer(_native.NativeTokenizer):
