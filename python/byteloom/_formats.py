@@ -7,9 +7,8 @@ import os
 from . import _native
 from .errors import FormatError
 
-TYPE_CHECKING = (
-    False  # type checkers take it for true; `typing` itself costs more than the rest of the import
-)
+# Type checkers take it for true; importing `typing` costs more than the rest of the import.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
