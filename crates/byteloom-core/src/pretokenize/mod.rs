@@ -235,7 +235,10 @@ impl<'a> Stage<'a> {
     }
 
     fn begin(&mut self, piece: &'a [u8], start: usize) {
-        (self.piece, self.start, self.position, self.progress) = (piece, start, 0, None);
+        if let Engine::Regex(_) = self.member.engine {
+            self.progress = Some(Progress::after(self.progress.take(), piece));
+        }
+        (self.piece, self.start, self.position) = (piece, start, 0);
         (self.taken, self.last) = (0, 0);
         self.ends.clear();
     }

@@ -51,13 +51,20 @@ pub(super) struct Progress<'a> {
     at: usize,
     /// The same place, in `original`.
     original_at: usize,
-    /// How many attempts ran with the higher step limit.
+    /// How many attempts with the higher step limit are left.
     heavy_attempts: usize,
 }
 
 impl<'a> Progress<'a> {
     pub(super) fn new(original: &'a [u8]) -> Self {
-        Self { text: repaired(original), original, at: 0, original_at: 0, heavy_attempts: 0 }
+        let heavy_attempts = original.len() / LIGHT_STEPS + SPARE_ATTEMPTS;
+        Self { text: repaired(original), original, at: 0, original_at: 0, heavy_attempts }
+    }
+
+    /// The state for the piece of a sequence after `former`: the spare attempts are those of the whole text.
+    pub(super) fn after(former: Option<Self>, original: &'a [u8]) -> Self {
+        let left = former.map_or(SPARE_ATTEMPTS, |former| former.heavy_attempts);
+        Self { heavy_attempts: original.len() / LIGHT_STEPS + left, ..Self::new(original) }
     }
 
     /// The place in the original text of `place` in the repaired one, which is not before `at`.
@@ -213,11 +220,9 @@ impl Bounded {
             Ok(found.map(|found| (found.start(), found.end())))
         };
         let mut outcome = attempt(&self.light);
-        if is_out_of_steps(&outcome)
-            && progress.heavy_attempts < progress.text.len() / LIGHT_STEPS + SPARE_ATTEMPTS
-        {
+        if is_out_of_steps(&outcome) && progress.heavy_attempts > 0 {
             outcome = attempt(&self.heavy);
-            progress.heavy_attempts += 1;
+            progress.heavy_attempts -= 1;
         }
         outcome.map_err(|error: fancy_regex::Error| {
             let place = progress.original_place(at);
