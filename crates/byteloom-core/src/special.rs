@@ -27,6 +27,7 @@ pub struct SpecialToken {
 
 /// How an added token is matched, as `tokenizer.json` has it. The default is a special token, matched exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "five independent switches of a file format")]
 pub struct TokenFlags {
     /// Obeys allow and deny sets. An added token that is not special is always matched.
     pub special: bool,
