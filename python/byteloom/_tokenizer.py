@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from . import _native
-from ._training import document_iterator, expected_bytes, progress_callback
 from .errors import FormatError, TrainingWarning
 
 __all__ = ["Tokenizer"]
 
-Document = str | bytes | os.PathLike[str]
+# Type checkers take it for true; importing `typing` costs more than the rest of the import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    Document = str | bytes | os.PathLike[str]
 
 
 class Tokenizer(_native.NativeTokenizer):
@@ -109,6 +113,9 @@ class Tokenizer(_native.NativeTokenizer):
                 f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
             )
             raise TypeError(message)
+        # Here, and not above: what only training needs would cost every import.
+        from ._training import document_iterator, expected_bytes, progress_callback  # noqa: PLC0415
+
         with progress_callback(progress) as callback:
             native = _native.train(
                 document_iterator(data),
