@@ -162,7 +162,11 @@ impl PreTokenizer {
     /// The pre-tokens of `text`, a block of boundaries at a time.
     pub fn blocks<'a>(&'a self, text: &'a [u8]) -> Blocks<'a> {
         let stages = match &self.engine {
-            Engine::Sequence(members) => members.iter().map(|member| Stage::new(member, text)).collect(),
+            Engine::Sequence(members) => {
+                // The first has the text; the others get their pieces from the one before.
+                let pieces = std::iter::once(text).chain(std::iter::repeat(&[][..]));
+                members.iter().zip(pieces).map(|(member, piece)| Stage::new(member, piece)).collect()
+            }
             Engine::Scanner(_) | Engine::Regex(_) => Vec::new(),
         };
         Blocks { pretokenizer: self, text, position: 0, progress: None, stages }
