@@ -358,9 +358,10 @@ class Tokenizer(_native.NativeTokenizer):
         if merges_format not in ("pairs", "legacy"):
             message = f'merges_format must be "pairs" or "legacy", not {merges_format!r}'
             raise ValueError(message)
-        data, losses = self._to_huggingface(merges_format == "legacy")
+        alone = os.fspath(path).endswith(".json")
+        data, losses = self._to_huggingface(merges_format == "legacy", not alone)
         _formats.refuse_losses("tokenizer.json", losses, lossy=lossy)
-        if os.fspath(path).endswith(".json"):
+        if alone:
             if chat_template is not None:
                 message = "a chat template needs a folder to stand in; give a path that does not end in .json"
                 raise ValueError(message)

@@ -17,9 +17,16 @@ impl NativeTokenizer {
         Ok((PyBytes::new(py, &written.data), written.losses))
     }
 
-    #[pyo3(signature = (merges_as_strings, /))]
-    fn _to_huggingface<'py>(&self, py: Python<'py>, merges_as_strings: bool) -> PyResult<Export<'py>> {
-        let written = run(py, usize::MAX, |_| hf_json::write(self.0.spec(), merges_as_strings))?;
+    /// `with_config` where `tokenizer_config.json` is written too, which holds the `pad` role.
+    #[pyo3(signature = (merges_as_strings, with_config, /))]
+    fn _to_huggingface<'py>(
+        &self,
+        py: Python<'py>,
+        merges_as_strings: bool,
+        with_config: bool,
+    ) -> PyResult<Export<'py>> {
+        let mut written = run(py, usize::MAX, |_| hf_json::write(self.0.spec(), merges_as_strings))?;
+        written.losses.retain(|loss| !with_config || loss != hf_json::PAD_LOSS);
         Ok((PyBytes::new(py, &written.data), written.losses))
     }
 
