@@ -1,11 +1,12 @@
 """Times byteloom beside its peers: the same text, the same ids, turn about.
 
-    python benchmarks/compare.py encode DATA     # DATA: a folder with english.txt … and vocab/cl100k_base.tiktoken
+    python benchmarks/compare.py encode DATA   # a folder with english.txt … and vocab/cl100k_base.tiktoken
     python benchmarks/compare.py train DATA
 
-Each measurement is a fresh process, so that no library warms another. Peers take turns in every round, so that a
-slow moment of the machine meets all of them. What they produce is compared first; a peer with other ids is shown
-with `!` and no ratio. The figures are the best of all rounds, and the ratio of byteloom to each peer.
+Each measurement is a fresh process, so that no library warms another. Peers take turns in every round, so
+that a slow moment of the machine meets all of them. What they produce is compared first; a peer with other
+ids is shown with `!` and no ratio. The figures are the best of all rounds, and the ratio of byteloom to each
+peer.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ CORPORA = ("english", "code", "multi", "cjk")
 SEPARATOR = "<|endoftext|>"
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 CL100K_PATTERN = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
-    r"|\s+(?!\S)|\s"
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+    r"|\s*[\r\n]|\s+(?!\S)|\s"
 )
 
 Run = Callable[[], Any]
@@ -200,7 +201,9 @@ def _installed(name: str) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("kind", choices=("encode", "train"))
     parser.add_argument("data", type=Path)
     parser.add_argument("--corpora", nargs="+", default=None)
@@ -219,7 +222,9 @@ def main() -> None:
     encoding = options.kind == "encode"
     if options.corpora is None:
         options.corpora = CORPORA if encoding else CORPORA[:3]
-    defaults = ["byteloom", "byteloom-list", "tiktoken"] if encoding else ["byteloom", "rustbpe", "tokenizers"]
+    defaults = (
+        ["byteloom", "byteloom-list", "tiktoken"] if encoding else ["byteloom", "rustbpe", "tokenizers"]
+    )
     arguments = [options.kind, str(options.data), "--characters", str(options.characters)]
     arguments += ["--vocab-size", str(options.vocab_size), "--threads", str(options.threads)]
     results = compare(options.kind, options.peers or defaults, options, arguments)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from pydoc_data.topics import topics
 
@@ -22,7 +23,10 @@ PLACE = Path("demo", "tok.json")
 def main(files: list[str]) -> None:
     """Train, show, check, save."""
     if files:
-        documents: list[str | bytes] = [Path(file).read_bytes() for file in files]
+        try:
+            documents: list[str | bytes] = [Path(file).read_bytes() for file in files]
+        except OSError as error:
+            sys.exit(f"demo: {error.filename}: {error.strerror}")
         source = ", ".join(files)
     else:
         documents = list(topics.values())
@@ -30,33 +34,22 @@ def main(files: list[str]) -> None:
     size = sum(len(as_bytes(text)) for text in documents)
 
     heading("Training")
-    print(f"Learning {VOCAB_SIZE:,} tokens from {source}: {size:,} bytes in {len(documents)} documents.")
+    print(f"Learning {VOCAB_SIZE:,} tokens from {source}: {size:,} bytes.")
     start = time.perf_counter()
-    tok = bl.Tokenizer.train(documents, VOCAB_SIZE, pattern="cl100k", special_tokens=[END], eos=END)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bl.TrainingWarning)  # a short text gives fewer tokens, which is shown
+        tok = bl.Tokenizer.train(documents, VOCAB_SIZE, pattern="cl100k", special_tokens=[END], eos=END)
     print(
         f"Done in {time.perf_counter() - start:.2f} s: 256 bytes, {len(tok.merges)} merges, 1 special token."
     )
 
-    heading("The first merges")
-    print("Training joins the most frequent pair of neighbours, again and again:\n")
-    merges = [
-        f"{place:3}. {name(tok, left):>6} + {name(tok, right):<5} = {name(tok, 255 + place):<8}"
-        for place, (left, right) in enumerate(tok.merges[:24], 1)
-    ]
-    for first, second, third in zip(merges[:8], merges[8:16], merges[16:], strict=False):
-        print(f"{first}  {second}  {third}".rstrip())
-
-    heading("The longest tokens")
-    special = set(tok.special_tokens.values())
-    learned = sorted(
-        set(range(256, tok.vocab_size)) - special, key=lambda id_: (-len(tok.id_to_bytes(id_)), id_)
-    )
-    print("  ".join(name(tok, id_) for id_ in learned[:14]))
+    show_merges(tok)
+    show_longest(tok)
 
     heading("Bytes per token")
     tokens = sum(tok.count_batch(documents, disallowed_special=()))
     print(f"before:  1.00   every byte is a token of its own: {size:,} tokens")
-    print(f"after:  {size / tokens:5.2f}   the same text in {tokens:,} tokens")
+    print(f"after:  {size / max(tokens, 1):5.2f}   the same text in {tokens:,} tokens")
 
     PLACE.parent.mkdir(exist_ok=True)
     tok.save(PLACE)
@@ -80,6 +73,28 @@ def main(files: list[str]) -> None:
     print(f"  .venv/bin/byteloom count {PLACE} README.md")
     if not same:
         sys.exit(1)
+
+
+def show_merges(tok: bl.Tokenizer) -> None:
+    """The first 24 merges, in three columns."""
+    heading("The first merges")
+    print("Training joins the most frequent pair of neighbours, again and again:\n")
+    merges = [
+        f"{place:3}. {name(tok, left):>6} + {name(tok, right):<5} = {name(tok, 255 + place):<8}"
+        for place, (left, right) in enumerate(tok.merges[:24], 1)
+    ]
+    for row in range(min(8, len(merges))):
+        print("  ".join(merges[row::8]).rstrip())
+
+
+def show_longest(tok: bl.Tokenizer) -> None:
+    """The longest tokens of all, and the longest that are words."""
+    heading("The longest tokens")
+    special = set(tok.special_tokens.values())
+    learned = sorted(set(range(256, tok.vocab_size)) - special, key=lambda id_: -len(tok.id_to_bytes(id_)))
+    words = [id_ for id_ in learned if tok.id_to_bytes(id_).strip().isalpha()]
+    print("of all:  ", "  ".join(name(tok, id_) for id_ in learned[:4]))
+    print("of words:", "  ".join(name(tok, id_) for id_ in words[:8]))
 
 
 def heading(text: str) -> None:

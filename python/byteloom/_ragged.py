@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections import namedtuple
 
+TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of the import
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import NamedTuple
+
     import numpy as np
     import numpy.typing as npt
 
+    class Padded(NamedTuple):
+        ids: npt.NDArray[np.uint32] | npt.NDArray[np.uint16]
+        mask: npt.NDArray[np.bool_]
+
+else:
+    Padded = namedtuple("Padded", ["ids", "mask"])  # noqa: PYI024
+    Padded.__doc__ = "A padded batch: two arrays of shape `(rows, width)`."
+    Padded.ids.__doc__ = "Token ids, the padding filled with the pad id."
+    Padded.mask.__doc__ = "True where `ids` holds a token of the text, False where it is padding."
+
 __all__ = ["Padded", "Ragged"]
-
-
-class Padded(NamedTuple):
-    """A padded batch: two arrays of shape `(rows, width)`."""
-
-    ids: npt.NDArray[np.uint32] | npt.NDArray[np.uint16]
-    """Token ids, the padding filled with the pad id."""
-    mask: npt.NDArray[np.bool_]
-    """True where `ids` holds a token of the text, False where it is padding."""
 
 
 class Ragged:

@@ -1,23 +1,26 @@
 """`Tokenizer`: the class that users hold.
 
-Its hot methods (`encode`, `decode`, `count`, …) are native and inherited without a wrapper; this file adds the
-methods that make, keep and describe a tokenizer.
+Its hot methods (`encode`, `decode`, `count`, …) are native and inherited without a wrapper; this file adds
+the methods that make, keep and describe a tokenizer.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from . import _native
-from ._training import document_iterator, expected_bytes, progress_callback
 from .errors import FormatError, TrainingWarning
 
 __all__ = ["Tokenizer"]
 
-Document = str | bytes | os.PathLike[str]
+TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of the import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    Document = str | bytes | os.PathLike[str]
 
 
 class Tokenizer(_native.NativeTokenizer):
@@ -73,13 +76,13 @@ class Tokenizer(_native.NativeTokenizer):
             pad: The special token that fills up padded rows.
             min_frequency: A pair is merged only if it occurs at least this often.
             max_token_length: Longest token to learn, in bytes.
-            tie_break: Which of several equally frequent pairs comes first: `"smallest_pair"` (smaller left id,
-                then right id; as rustbpe), `"huggingface"` (as Hugging Face's trainer), `"first_seen"` (the
-                one whose first place in the text comes first).
+            tie_break: Which of several equally frequent pairs comes first: `"smallest_pair"` (smaller left
+                id, then right id; as rustbpe), `"huggingface"` (as Hugging Face's trainer), `"first_seen"`
+                (the one whose first place in the text comes first).
             errors: What to do with files that are not valid UTF-8, and with lone surrogates in a `str`:
                 `"strict"` raises, `"replace"` puts U+FFFD in their place and counts the bytes in the report,
                 `"keep"` learns from the bytes of files as they are. `bytes` are always taken as they are.
-            threads: Threads that count pre-tokens; all processors by default. The result does not depend on it.
+            threads: Threads that count pre-tokens; all processors by default. Results do not depend on it.
             progress: `True` shows a bar on stderr; a callable receives a dict with `stage`, `done`, `total`
                 and `seconds` several times a second.
             cache_bytes: Memory that the new tokenizer may use to remember pre-tokens; see `with_cache_bytes`.
@@ -91,7 +94,7 @@ class Tokenizer(_native.NativeTokenizer):
             TrainingError: a vocabulary that cannot be had, or another option out of its range.
             TextError: invalid text, with the file and the byte offset, or the index of the document.
             PatternError: a pattern that does not compile.
-            SpecialTokenError: special tokens that are empty or given twice, or a role that names none of them.
+            SpecialTokenError: special tokens that are empty or given twice, a role that names none of them.
             TypeError: a document of another type, with its index.
 
         Warns:
@@ -105,7 +108,9 @@ class Tokenizer(_native.NativeTokenizer):
         {'<|end|>': 259}
         """
         if isinstance(special_tokens, str):
-            message = f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
+            message = (
+                f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
+            )
             raise TypeError(message)
         with progress_callback(progress) as callback:
             native = _native.train(
@@ -198,7 +203,8 @@ class Tokenizer(_native.NativeTokenizer):
             cache_bytes: Memory for remembered pre-tokens; see `with_cache_bytes`.
 
         Raises:
-            FormatError: a line that is not base64 and a rank, with its number; an unknown file without pattern.
+            FormatError: a line that is not base64 and a rank, with its number; an unknown file without a
+                pattern.
             VocabularyError: a byte without a token, or two tokens with one id.
 
         >>> import byteloom as bl
@@ -337,7 +343,7 @@ class Tokenizer(_native.NativeTokenizer):
 
     def __repr__(self) -> str:
         pattern = self.pattern_name or self.pattern
-        shown = pattern if len(pattern) <= 40 else f"{pattern[:37]}..."
+        shown = pattern if len(pattern) <= 40 else f"{pattern[:37]}..."  # noqa: PLR2004
         return (
             f"<byteloom.Tokenizer vocab_size={self.vocab_size} pattern={shown!r} "
             f"special_tokens={len(self.special_tokens)} fingerprint={self.fingerprint[:12]}>"
@@ -374,5 +380,3 @@ def _looks_like_tiktoken(data: bytes) -> bool:
     """Whether the file begins as a rank file does: base64, a space, a number."""
     parts = data.lstrip()[:4096].split(b"\n", 1)[0].split()
     return len(parts) == 2 and not parts[0].startswith((b"{", b"[")) and parts[1].isdigit()  # noqa: PLR2004
-
-

@@ -48,18 +48,17 @@ def test_every_option_reaches_the_trainer(run, tmp_path):
         "--bos=<|a|>", "--eos=<|é|>", "--pad=<|p|>", "--min-frequency=3", "--max-token-length=4",
         "--tie-break=first_seen", "--threads=1",
     )  # fmt: skip
-    assert run("train", *options, "-o", "tok.json", "-n", "270", stdin=TEXT).returncode == 0
+    assert run("train", *options, "-o", "tok.json", "-n", "266", stdin=TEXT).returncode == 0
     assert bl.Tokenizer.load(tmp_path / "tok.json") == bl.Tokenizer.train(
-        TEXT, 270, pattern="gpt2", special_tokens=["<|a|>", "<|é|>", "<|p|>"], special_position="first",
+        TEXT, 266, pattern="gpt2", special_tokens=["<|a|>", "<|é|>", "<|p|>"], special_position="first",
         bos="<|a|>", eos="<|é|>", pad="<|p|>", min_frequency=3, max_token_length=4, tie_break="first_seen",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(("size", "tokens"), [("0.27k", 270), ("2_70", 270), ("1Ki", 1024)])
 def test_sizes_may_be_short(run, size, tokens):
-    done = run("train", "-o", "-", "-n", size, stdin=bytes(range(32, 127)) * 2 + b"".join(
-        b"%04d " % n for n in range(3000)
-    ))  # fmt: skip
+    text = " ".join(f"{n:b}" for n in range(20_000)).replace("0", "a").replace("1", "b")
+    done = run("train", "-o", "-", "-n", size, stdin=text.encode())
     assert done.returncode == 0
     assert bl.Tokenizer.from_bytes(done.stdout).vocab_size == tokens
 
@@ -127,7 +126,8 @@ def test_invalid_utf8_is_refused_with_its_place(run, tmp_path, source):
     (tmp_path / "a.txt").write_bytes(b"ok\xff")
     done = run("train", source, "-o", "tok.json", "-n", "256", stdin=b"ok\xff")
     assert done.returncode == 2
-    assert b"2" in done.stderr
+    assert b"byte 2" in done.stderr or b"offset 2" in done.stderr
+    assert b"keep" in done.stderr
     assert (b"a.txt" if source == "a.txt" else b"standard input") in done.stderr
     for errors in ("replace", "keep"):
         done = run("train", source, "-o", f"{errors}.json", "-n", "256", "--errors", errors, stdin=b"ok\xff")

@@ -5,6 +5,10 @@
 #![allow(clippy::needless_pass_by_value, reason = "arguments arrive from Python by value")]
 #![allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 
+mod arrays;
+mod cut;
+mod decode;
+mod encode;
 mod error;
 mod make;
 mod options;

@@ -9,6 +9,9 @@ use std::borrow::Cow;
 
 use crate::error::to_python;
 
+/// A value that keyword arguments may leave out.
+pub type Optional<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
 /// A set of special tokens as Python names it: `"all"`, or a collection of strings.
 enum Names {
     All,

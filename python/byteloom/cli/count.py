@@ -11,6 +11,7 @@ import byteloom
 from byteloom.cli.files import as_text, read_source, source_name
 from byteloom.cli.options import (
     SpecialChoice,
+    fault_of,
     load_tokenizer,
     source_text,
     special_choice,
@@ -105,10 +106,8 @@ def _count(
     except byteloom.ByteloomError:
         # Once more, one by one, to name the file at fault.
         for name, text in batch:
-            try:
+            with fault_of(name):
                 tok.count(text, **special)
-            except byteloom.ByteloomError as error:  # noqa: PERF203
-                raise type(error)(f"{name}: {error}") from None
         raise
 
 

@@ -7,7 +7,7 @@ import json as jsonlib
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -16,6 +16,7 @@ from byteloom.cli.display import show_tokens, wants_color
 from byteloom.cli.files import as_text, check_output, document_batches, open_output, source_name
 from byteloom.cli.options import (
     SpecialChoice,
+    fault_of,
     load_tokenizer,
     output_options,
     source_text,
@@ -26,8 +27,23 @@ from byteloom.cli.options import (
     tokenizer_argument,
 )
 
-Texts = list[str | bytes]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 Write = Callable[[bytes], object]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Texts that were there to be read together, and what messages call them."""
+
+    texts: list[str | bytes]
+    source: str
+    first_line: int | None = None
+
+    def name(self, place: int) -> str:
+        return self.source if self.first_line is None else f"{self.source}, line {self.first_line + place}"
 
 
 @dataclass(frozen=True)
@@ -39,33 +55,41 @@ class _Encoder:
     add_special_tokens: bool
     threads: int | None
 
-    def lists(self, texts: Texts) -> list[list[int]]:
-        return self.tok.encode_batch(
-            texts, **self.special, add_special_tokens=self.add_special_tokens, threads=self.threads
-        )
+    def lists(self, batch: _Batch) -> list[list[int]]:
+        add = self.add_special_tokens
+        try:
+            return self.tok.encode_batch(
+                batch.texts, **self.special, add_special_tokens=add, threads=self.threads
+            )
+        except byteloom.ByteloomError:
+            # Once more, one by one, to name the text at fault as the user knows it.
+            for place, text in enumerate(batch.texts):
+                with fault_of(batch.name(place)):
+                    self.tok.encode(text, **self.special, add_special_tokens=add)
+            raise
 
-    def plain(self, batches: Iterator[Texts], write: Write) -> None:
-        for texts in batches:
-            for ids in self.lists(texts):
-                write(b" ".join(b"%d" % id_ for id_ in ids) + b"\n")
-            sys.stdout.flush()
+    def plain(self, batches: Iterator[_Batch], write: Write) -> None:
+        for batch in batches:
+            write(b"".join(b" ".join(b"%d" % id_ for id_ in ids) + b"\n" for ids in self.lists(batch)))
 
-    def json(self, batches: Iterator[Texts], write: Write, offsets: Literal["char", "byte"] | None) -> None:
-        for text in (text for texts in batches for text in texts):
-            if offsets is None:
-                ids = self.lists([text])[0]
-                found: dict[str, object] = {"ids": ids, "count": len(ids)}
-            else:
-                ids, spans = self.tok.encode_with_offsets(
-                    text, unit=offsets, **self.special, add_special_tokens=self.add_special_tokens
-                )
-                found = {"ids": ids, "count": len(ids), "offsets": spans}
-            write(jsonlib.dumps(found).encode() + b"\n")
+    def json(self, batches: Iterator[_Batch], write: Write) -> None:
+        for batch in batches:
+            found = ({"ids": ids, "count": len(ids)} for ids in self.lists(batch))
+            write(b"".join(jsonlib.dumps(one).encode() + b"\n" for one in found))
 
-    def show(self, batches: Iterator[Texts], write: Write, *, color: bool) -> None:
+    def offsets(self, batches: Iterator[_Batch], write: Write, unit: Literal["char", "byte"]) -> None:
+        for batch in batches:
+            for place, text in enumerate(batch.texts):
+                with fault_of(batch.name(place)):
+                    ids, spans = self.tok.encode_with_offsets(
+                        text, unit=unit, **self.special, add_special_tokens=self.add_special_tokens
+                    )
+                write(jsonlib.dumps({"ids": ids, "count": len(ids), "offsets": spans}).encode() + b"\n")
+
+    def show(self, batches: Iterator[_Batch], write: Write, *, color: bool) -> None:
         tokens = size = 0
-        for texts in batches:
-            for text, ids in zip(texts, self.lists(texts), strict=True):
+        for batch in batches:
+            for text, ids in zip(batch.texts, self.lists(batch), strict=True):
                 write(show_tokens(self.tok, ids, color=color).encode() + b"\n")
                 tokens += len(ids)
                 size += len(text.encode() if isinstance(text, str) else text)
@@ -73,7 +97,7 @@ class _Encoder:
         summary = f"{tokens:,} tokens, {size:,} bytes{ratio}"
         write(b"\n" + (click.style(summary, dim=True) if color else summary).encode() + b"\n")
 
-    def binary(self, batches: Iterator[Texts], write: Write, form: str) -> None:
+    def binary(self, batches: Iterator[_Batch], write: Write, form: str) -> None:
         import numpy as np
 
         fits = self.tok.max_token_id <= np.iinfo(np.uint16).max
@@ -83,16 +107,7 @@ class _Encoder:
         dtype: Literal["uint16", "uint32"] = (
             "uint16" if form == "u16" or (form == "npy" and fits) else "uint32"
         )
-        arrays = (
-            self.tok.encode_batch_array(
-                texts,
-                **self.special,
-                add_special_tokens=self.add_special_tokens,
-                threads=self.threads,
-                dtype=dtype,
-            ).ids
-            for texts in batches
-        )
+        arrays = (self._array(batch, dtype) for batch in batches)
         if form == "npy":
             # The header of a .npy file holds the length, so the arrays have to be there first.
             file = io.BytesIO()
@@ -101,6 +116,18 @@ class _Encoder:
         else:
             for array in arrays:
                 write(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
+
+    def _array(
+        self, batch: _Batch, dtype: Literal["uint16", "uint32"]
+    ) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
+        add = self.add_special_tokens
+        try:
+            return self.tok.encode_batch_array(
+                batch.texts, **self.special, add_special_tokens=add, threads=self.threads, dtype=dtype
+            ).ids
+        except byteloom.ByteloomError:
+            self.lists(batch)
+            raise
 
 
 @click.command("encode")
@@ -175,32 +202,32 @@ def command(
     encoder = _Encoder(
         tok, special_choice(tok, allowed_special, ordinary=ordinary), add_special_tokens, threads
     )
-    batches = _texts(file, text, errors=errors, raw=raw, lines=lines)
+    batches = _batches(file, text, errors=errors, raw=raw, lines=lines)
     with open_output(output, force=force) as write:
         if binary is not None:
             encoder.binary(batches, write, binary)
+        elif offsets is not None:
+            encoder.offsets(batches, write, offsets)
         elif json:
-            encoder.json(batches, write, offsets)
+            encoder.json(batches, write)
         elif show:
             encoder.show(batches, write, color=color == "always" or (output is None and wants_color(color)))
         else:
             encoder.plain(batches, write)
 
 
-def _texts(file: str | None, text: str | None, *, errors: str, raw: bool, lines: bool) -> Iterator[Texts]:
-    """The documents, as many at a time as are there to be read."""
+def _batches(file: str | None, text: str | None, *, errors: str, raw: bool, lines: bool) -> Iterator[_Batch]:
+    name = source_name(file) if text is None else "--text"
     if not lines:
-        whole = source_text(file, text, errors=errors, raw=raw)
-        yield [whole]
+        yield _Batch([source_text(file, text, errors=errors, raw=raw)], name)
         return
-    done = 0
+    first = 1
     for batch in document_batches(file):
-        if raw:
-            yield list(batch)
-        else:
-            name = source_name(file)
-            yield [
+        texts: list[str | bytes] = list(batch)
+        if not raw:
+            texts = [
                 as_text(line, f"{name}, line {number}", errors=errors)
-                for number, line in enumerate(batch, done + 1)
+                for number, line in enumerate(batch, first)
             ]
-        done += len(batch)
+        yield _Batch(texts, name, first)
+        first += len(batch)

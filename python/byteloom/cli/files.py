@@ -120,7 +120,9 @@ def document_batches(source: str | None) -> Iterator[list[bytes]]:
             yield [rest]
 
 
-def as_text(data: bytes, name: str, *, errors: str) -> str:
+def as_text(
+    data: bytes, name: str, *, errors: str, otherwise: str = "--bytes takes the bytes as they are"
+) -> str:
     """`data` as the text that it must be.
 
     Raises:
@@ -134,7 +136,7 @@ def as_text(data: bytes, name: str, *, errors: str) -> str:
     except UnicodeDecodeError as error:
         message = (
             f"{name}: byte 0x{data[error.start]:02x} at offset {error.start} is not valid UTF-8; "
-            "--errors replace repairs it, --bytes takes the bytes as they are"
+            f"--errors replace repairs it, {otherwise}"
         )
         raise byteloom.TextError(message) from None
 
@@ -176,9 +178,15 @@ def open_output(path: str | None, *, force: bool) -> Iterator[Callable[[bytes], 
     if path is None or path == "-":
         if sys.stdout is None:
             raise click.ClickException("standard output is closed")
+        out = sys.stdout.buffer
+
+        def write(data: bytes) -> None:
+            # At once, for a reader that answers line by line.
+            out.write(data)
+            out.flush()
+
         with _named("standard output"):
-            yield sys.stdout.buffer.write
-            sys.stdout.buffer.flush()
+            yield write
     elif _is_device(path):
         with _named(path), open(path, "wb") as file:
             yield file.write

@@ -14,8 +14,10 @@ from byteloom.cli.options import load_tokenizer, tokenizer_argument
 
 # More of these than this are only counted.
 _SPECIAL = 16
-_LONGEST = 8
-_MERGES = 8
+_LONGEST = 6
+_MERGES = 10
+# A longer token is shortened to this many characters.
+_WIDEST = 30
 
 
 @click.command("info")
@@ -67,8 +69,13 @@ def _rows(tok: byteloom.Tokenizer) -> Iterator[tuple[str, str]]:
     merges = [plain_token(tok.id_to_bytes(a) + tok.id_to_bytes(b)) for a, b in tok.merges[:_MERGES]]
     if merges:
         yield "first merges", "  ".join(merges)
-    yield "longest tokens", "  ".join(plain_token(token) for token in _longest(tok))
+    yield "longest tokens", "  ".join(_short(token) for token in _longest(tok))
     yield "fingerprint", tok.fingerprint
+
+
+def _short(token: bytes) -> str:
+    text = plain_token(token)
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 10]}…' ({len(token)} bytes)"
 
 
 def _longest(tok: byteloom.Tokenizer) -> list[bytes]:
@@ -78,6 +85,6 @@ def _longest(tok: byteloom.Tokenizer) -> list[bytes]:
         if id_ not in special:
             try:
                 tokens.append(tok.id_to_bytes(id_))
-            except byteloom.UnknownTokenError:  # a hole  # noqa: PERF203
+            except byteloom.UnknownTokenError:  # a hole
                 continue
     return sorted(tokens, key=lambda token: (-len(token), token))[:_LONGEST]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, TypedDict, TypeVar
 
 import click
 
 import byteloom
+from byteloom.cli.files import as_text, read_source, shown, source_name
 
 __all__ = [
     "SIZE",
     "TEXT",
     "SpecialChoice",
+    "fault_of",
     "load_tokenizer",
     "output_options",
     "source_text",
@@ -81,7 +84,15 @@ def tokenizer_argument(function: F) -> F:
 
 def load_tokenizer(path: str, pattern: str | None = None) -> byteloom.Tokenizer:
     """The tokenizer of a file."""
-    return byteloom.Tokenizer.load(path, pattern=pattern)
+    try:
+        return byteloom.Tokenizer.load(path, pattern=pattern)
+    except byteloom.FormatError as error:
+        if pattern is None and "holds no pattern" in str(error):
+            raise click.ClickException(
+                f"{shown(path)}: these ranks hold no pattern, and are none of the published ones; "
+                "--pattern NAME says which pattern they were made with"
+            ) from None
+        raise
 
 
 def text_options(function: F) -> F:
@@ -108,14 +119,21 @@ def text_options(function: F) -> F:
 
 def source_text(file: str | None, text: str | None, *, errors: str, raw: bool) -> str | bytes:
     """The text that a command works on: of `--text`, of the file, or of standard input."""
-    from byteloom.cli.files import as_text, read_source, source_name
-
     if text is not None:
         if file is not None:
             raise click.UsageError("give a FILE or --text, not both", click.get_current_context())
         return text.encode() if raw else text
     data = read_source(file)
     return data if raw else as_text(data, source_name(file), errors=errors)
+
+
+@contextmanager
+def fault_of(name: str) -> Iterator[None]:
+    """Begin the message of an error that comes from a text with the text's name."""
+    try:
+        yield
+    except byteloom.ByteloomError as error:
+        raise type(error)(f"{name}: {error}") from None
 
 
 class SpecialChoice(TypedDict):

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import byteloom
-from byteloom.cli.files import check_output, open_output, read_source, say, shown
+from byteloom.cli.files import as_text, check_output, open_output, read_source, say, shown, source_name
 from byteloom.cli.options import SIZE, TEXT, output_options, threads_option
 
 
@@ -60,6 +60,7 @@ def command(
     output: str,
     force: bool,
     special: tuple[str, ...],
+    errors: str,
     progress: bool | None,
     json: bool,
     **options: Any,
@@ -86,12 +87,12 @@ def command(
         if file != "-":
             # A wrong name among many must not end the run after the first files were read.
             os.stat(file)
-    documents = (read_source(file) if file == "-" else Path(file) for file in files or ("-",))
+    documents = (_stdin(errors) if file == "-" else Path(file) for file in files or ("-",))
     show_progress = progress if progress is not None else sys.stderr is not None and sys.stderr.isatty()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", byteloom.TrainingWarning)
         tok = byteloom.Tokenizer.train(
-            documents, special_tokens=special, progress=show_progress or None, **options
+            documents, special_tokens=special, errors=errors, progress=show_progress or None, **options
         )
     for warning in caught:
         say(f"warning: {warning.message}")
@@ -100,19 +101,27 @@ def command(
     _report(tok, output, json=json)
 
 
+def _stdin(errors: str) -> str | bytes:
+    data = read_source(None)
+    if errors == "keep":
+        return data
+    return as_text(
+        data, source_name(None), errors=errors, otherwise="--errors keep takes the bytes as they are"
+    )
+
+
 def _report(tok: byteloom.Tokenizer, output: str, *, json: bool) -> None:
     report = tok.training_report or {}
     if json:
         whole = {"file": output, "vocab_size": tok.vocab_size, "fingerprint": tok.fingerprint, **report}
         click.echo(jsonlib.dumps(whole, ensure_ascii=False, indent=2))
         return
-    seconds = report["seconds"]
     documents = report["documents"]
     where = "standard output" if output == "-" else shown(output)
     for line in (
         f"read     {report['bytes']:,} bytes in {documents:,} document{'s' * (documents != 1)}",
         f"counted  {report['pretokens']:,} pre-tokens, {report['unique_pretokens']:,} of them different",
-        f"learned  {report['merges']:,} merges in {sum(seconds.values()):.2f} s",
+        f"learned  {report['merges']:,} merges in {report['seconds']['total']:.2f} s",
         f"saved    {tok.vocab_size:,} tokens in {where}",
     ):
         say(line, prefix="")
