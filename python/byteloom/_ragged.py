@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of the import
+# Type checkers take it for true; importing `typing` costs more than the rest of the import.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import NamedTuple

@@ -15,7 +15,8 @@ from .errors import FormatError, TrainingWarning
 
 __all__ = ["Tokenizer"]
 
-TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs more than the rest of the import
+# Type checkers take it for true; importing `typing` costs more than the rest of the import.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
@@ -115,6 +116,9 @@ class Tokenizer(_native.NativeTokenizer):
                 f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
             )
             raise TypeError(message)
+        # Here, and not above: what only training needs would cost every import.
+        from ._training import document_iterator, expected_bytes, progress_callback  # noqa: PLC0415
+
         with progress_callback(progress) as callback:
             native = _native.train(
                 document_iterator(data),

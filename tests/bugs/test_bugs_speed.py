@@ -13,34 +13,35 @@ from helpers import ALL_PATTERNS, train_quietly
 from oracle import encode_ranks
 
 MB = 1_000_000
+SIZE = MB // 2
 
 
 def shapes():
     seeded = random.Random(1)
     han = [chr(seeded.randint(0x4E00, 0x9FFF)) for _ in range(5000)]
     return {
-        "one letter": "a" * MB,
-        "two letters": "ab" * (MB // 2),
-        "random letters": "".join(seeded.choices("abcdefghijklmnopqrstuvwxyz", k=MB)),
-        "random capitals": "".join(seeded.choices("abcXYZ", k=MB)),
-        "spaces": " " * MB,
-        "spaces and x": " " * MB + "x",
-        "tabs and spaces": "\t " * (MB // 2),
-        "newlines": "\n" * MB,
-        "CRLF": "\r\n" * (MB // 2),
-        "newlines and spaces": "\n " * (MB // 2) + "x",
-        "punctuation": "^" * MB,
-        "slashes": "/" * MB,
-        "apostrophes": "'" * MB,
-        "contractions": "'s" * (MB // 2),
-        "digits": "".join(seeded.choices("0123456789", k=MB)),
-        "combining marks": "a" + "\u0301" * (MB // 2),
-        "han": "".join(seeded.choices(han, k=MB // 3)),
-        "kana": "".join(seeded.choices("あいうえおかきくけこ", k=MB // 3)),
-        "ZWJ": "👨\u200d" * (MB // 7),
-        "wide spaces": "\u3000" * (MB // 3),
-        "underscores": "_" * MB,
-        "NUL": "\0" * MB,
+        "one letter": "a" * SIZE,
+        "two letters": "ab" * (SIZE // 2),
+        "random letters": "".join(seeded.choices("abcdefghijklmnopqrstuvwxyz", k=SIZE)),
+        "random capitals": "".join(seeded.choices("abcXYZ", k=SIZE)),
+        "spaces": " " * SIZE,
+        "spaces and x": " " * SIZE + "x",
+        "tabs and spaces": "\t " * (SIZE // 2),
+        "newlines": "\n" * SIZE,
+        "CRLF": "\r\n" * (SIZE // 2),
+        "newlines and spaces": "\n " * (SIZE // 2) + "x",
+        "punctuation": "^" * SIZE,
+        "slashes": "/" * SIZE,
+        "apostrophes": "'" * SIZE,
+        "contractions": "'s" * (SIZE // 2),
+        "digits": "".join(seeded.choices("0123456789", k=SIZE)),
+        "combining marks": "a" + "\u0301" * (SIZE // 2),
+        "han": "".join(seeded.choices(han, k=SIZE // 3)),
+        "kana": "".join(seeded.choices("あいうえおかきくけこ", k=SIZE // 3)),
+        "ZWJ": "👨\u200d" * (SIZE // 7),
+        "wide spaces": "\u3000" * (SIZE // 3),
+        "underscores": "_" * SIZE,
+        "NUL": "\0" * SIZE,
     }
 
 
@@ -69,7 +70,7 @@ def test_spd_001_cl100k(cl100k, shape):
 def test_spd_001_every_pattern(pattern):
     tok = train_quietly(VOCABULARY, 330, pattern=pattern)
     for shape, text in SHAPES.items():
-        part = text[-MB // 4 :]
+        part = text[-SIZE // 2 :]
         ids = tok.encode_array(part)
         assert tok.decode(ids) == part, shape
 
@@ -91,7 +92,7 @@ def test_spd_001_the_ids_of_long_pieces_are_right():
             assert tok.encode(piece) == encode_ranks(piece.encode(), ranks)
 
 
-@pytest.mark.parametrize("unit", ["a", "ab", "abcdefghijklmnopqrstuvwxyz", "日", "x1", "^", "é"])
+@pytest.mark.parametrize("unit", ["a", "abcdefghijklmnopqrstuvwxyz", "日", "^"])
 def test_spd_ten_megabytes_without_a_space(cl100k, unit):
     text = unit * (10 * MB // len(unit.encode()))
     ids = cl100k.encode_array(text)

@@ -37,6 +37,7 @@ def test_merges_are_those_of_the_oracle(tie_break, pattern, documents, chosen, m
 
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
+@few
 @given(documents=corpora(SPECIALS), chosen=options)
 def test_special_tokens_are_never_learned(tie_break, documents, chosen):
     specials = sorted(SPECIALS)
@@ -51,6 +52,7 @@ def test_special_tokens_are_never_learned(tie_break, documents, chosen):
 
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
+@few
 @given(documents=corpora(), threads=st.sampled_from([1, 2, 3, 8]))
 def test_threads_do_not_matter(tie_break, documents, threads):
     one = train_quietly(documents, 300, tie_break=tie_break, threads=1)

@@ -164,8 +164,8 @@ def fail(tok: bl.Tokenizer) -> None:
     try:
         tok.encode("<|end|>")
     except (bl.SpecialTokenError, bl.TextError) as error:
-        assert isinstance(error, bl.ByteloomError)  # noqa: PT017
-        assert isinstance(error, ValueError)  # noqa: PT017
+        assert isinstance(error, bl.ByteloomError)
+        assert isinstance(error, ValueError)
     kinds: list[type[bl.ByteloomError]] = [
         bl.ChatError,
         bl.FormatError,
