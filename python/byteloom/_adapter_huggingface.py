@@ -50,7 +50,7 @@ class HuggingFaceAdapter(View):
     >>> import byteloom as bl
     >>> tok = bl.Tokenizer.train("low lower", vocab_size=259, special_tokens=["<pad>"], pad="<pad>")
     >>> tok.as_huggingface()(["low", "low low"], padding=True)
-    {'input_ids': [[257, 258], [257, 32, 257]], 'attention_mask': [[1, 0], [1, 1, 1]]}
+    {'input_ids': [[257, 258, 258], [257, 32, 257]], 'attention_mask': [[1, 0, 0], [1, 1, 1]]}
     """
 
     __slots__ = ()
