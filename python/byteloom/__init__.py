@@ -26,12 +26,13 @@ from .errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._doctor import Finding, doctor
-    from ._verify import VerifyReport, reference, verify
+    from ._verify import Reference, VerifyReport, reference, verify
 del TYPE_CHECKING
 
 # Imported when they are asked for: few programs need them, and they cost more than all the rest.
 _LATER = {
     "Finding": "_doctor",
+    "Reference": "_verify",
     "VerifyReport": "_verify",
     "doctor": "_doctor",
     "reference": "_verify",
@@ -47,6 +48,7 @@ __all__ = [
     "PatchingError",
     "PatternError",
     "Ragged",
+    "Reference",
     "SpecialTokenError",
     "StreamDecoder",
     "TextError",

@@ -121,7 +121,9 @@ def _id_findings(tok: Tokenizer, ordinary: list[int], embedding_rows: int | None
         findings.append(Finding("note", "id-holes", message, mend))
     if embedding_rows is not None and tok.max_token_id >= embedding_rows:
         beyond = sorted(id_ for id_ in known if id_ >= embedding_rows)
-        message = f"{_count(beyond, 'id')} beyond the {embedding_rows:,} rows of the embedding: {_ranges(beyond)}"
+        message = (
+            f"{_count(beyond, 'id')} beyond the {embedding_rows:,} rows of the embedding: {_ranges(beyond)}"
+        )
         mend = f"resize the embedding to at least {tok.max_token_id + 1:,} rows, or drop these tokens"
         findings.append(Finding("error", "ids-beyond-embedding", message, mend))
     return findings

@@ -144,7 +144,7 @@ def _texts() -> Iterator[str]:
     yield from HARD_TEXTS
     chance = random.Random(0)  # noqa: S311 - no secrets here
     for _ in range(_FUZZED):
-        yield fuzzed_text(chance)
+        yield fuzzed_text(chance, any_character=False)
 
 
 def _gaps(text: str, matches: Matches) -> list[str]:
@@ -193,7 +193,7 @@ def _difference(tok: Tokenizer, name: str, matches: Matches, *, known: bool) -> 
                 f"{_pieces(small, matches)} there"
             )
             mend = (
-                "hand it on with save_huggingface or save_tiktoken, which spell it for their engine"
+                "do not copy the regex by hand: saving to a format spells it for the engine of that format"
                 if known
                 else "do not copy the regex as it is to a tool with that engine; spell out what differs"
             )
