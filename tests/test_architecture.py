@@ -69,9 +69,10 @@ def test_nothing_inside_imports_the_outer_parts():
 
 
 def test_all_names_the_public_namespace():
+    values = {name: getattr(bl, name) for name in dir(bl)}  # those that are imported late as well
     public = {
         name
-        for name, value in vars(bl).items()
+        for name, value in values.items()
         if not name.startswith("_") and not isinstance(value, types.ModuleType)
     }
     assert public | {"__version__"} == set(bl.__all__)

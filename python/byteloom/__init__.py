@@ -23,14 +23,32 @@ from .errors import (
     VocabularyError,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._doctor import Finding, doctor
+    from ._verify import Reference, VerifyReport, reference, verify
+del TYPE_CHECKING
+
+# Imported when they are asked for: few programs need them, and they cost more than all the rest.
+_LATER = {
+    "Finding": "_doctor",
+    "Reference": "_verify",
+    "VerifyReport": "_verify",
+    "doctor": "_doctor",
+    "reference": "_verify",
+    "verify": "_verify",
+}
+
 __all__ = [
     "ByteloomError",
     "ChatError",
+    "Finding",
     "FormatError",
     "Padded",
     "PatchingError",
     "PatternError",
     "Ragged",
+    "Reference",
     "SpecialTokenError",
     "StreamDecoder",
     "TextError",
@@ -38,7 +56,26 @@ __all__ = [
     "TrainingError",
     "TrainingWarning",
     "UnknownTokenError",
+    "VerifyReport",
     "VocabularyError",
     "__version__",
+    "doctor",
     "pattern_names",
+    "reference",
+    "verify",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    import importlib  # noqa: PLC0415 - as said above
+
+    value: object = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

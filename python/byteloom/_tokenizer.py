@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from ._adapter_huggingface import HuggingFaceAdapter
+    from ._adapters import TiktokenAdapter
+
     Document = str | bytes | os.PathLike[str]
 
 
@@ -495,6 +498,36 @@ class Tokenizer(_native.NativeTokenizer):
 
     def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[type[Tokenizer], bytes, int]]:
         return _unpickle, (type(self), self._to_json(), self.info()["cache_bytes"])
+
+    def as_tiktoken(self, name: str | None = None) -> TiktokenAdapter:
+        """This tokenizer with the methods and defaults of `tiktoken.Encoding`.
+
+        Args:
+            name: What the encoding is called; the name of its pattern by default.
+
+        >>> import byteloom as bl
+        >>> enc = bl.Tokenizer.train("low lower", vocab_size=257).as_tiktoken()
+        >>> enc.decode_tokens_bytes(enc.encode("lower"))
+        [b'lo', b'w', b'e', b'r']
+        """
+        from ._adapters import TiktokenAdapter  # noqa: PLC0415 - keeps the import light
+
+        return TiktokenAdapter(self, name)
+
+    def as_huggingface(self, name: str | None = None) -> HuggingFaceAdapter:
+        """This tokenizer with the methods and defaults of a fast tokenizer of `transformers`.
+
+        Args:
+            name: Its `name_or_path`; the name of its pattern by default.
+
+        >>> import byteloom as bl
+        >>> hf = bl.Tokenizer.train("low lower", vocab_size=257).as_huggingface()
+        >>> hf(["lower", "lo"]).input_ids
+        [[256, 119, 101, 114], [256]]
+        """
+        from ._adapter_huggingface import HuggingFaceAdapter  # noqa: PLC0415 - keeps the import light
+
+        return HuggingFaceAdapter(self, name)
 
 
 def _unpickle(cls: type[Tokenizer], data: bytes, cache_bytes: int) -> Tokenizer:
