@@ -6,7 +6,7 @@ import random
 import pytest
 
 import byteloom as bl
-from helpers import SAMPLES
+from helpers import SAMPLES, train_quietly
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
 
@@ -81,7 +81,7 @@ def test_gpt2s_two_files_are_its_tokenizer_json(gpt2, data_dir):
 @pytest.mark.parametrize("position", ["first", "last"])
 def test_what_we_export_encodes_the_same_there(tmp_path, pattern, position):
     text = " ".join(SAMPLES) * 3
-    ours = bl.Tokenizer.train(
+    ours = train_quietly(
         [text],
         500,
         pattern=pattern,
@@ -118,7 +118,7 @@ def test_exported_rank_files_encode_the_same_there(tmp_path, data_dir, corpus, n
     ids=lambda flags: next(iter(flags)),
 )
 def test_flags_of_added_tokens(tmp_path, flags):
-    ours = bl.Tokenizer.train([" ".join(SAMPLES)], 400, pattern="gpt2", special_tokens=["<m>"])
+    ours = train_quietly([" ".join(SAMPLES)], 400, pattern="gpt2", special_tokens=["<m>"])
     path = tmp_path / "tokenizer.json"
     ours.save_huggingface(path)
     file = json.loads(path.read_text("utf-8"))
@@ -130,7 +130,7 @@ def test_flags_of_added_tokens(tmp_path, flags):
 
 
 def test_nfc_is_done_where_the_file_asks(tmp_path):
-    ours = bl.Tokenizer.train([" ".join(SAMPLES) + "éåö가"], 400, pattern="gpt2")
+    ours = train_quietly([" ".join(SAMPLES) + "éåö가"], 400, pattern="gpt2")
     path = tmp_path / "tokenizer.json"
     ours.save_huggingface(path)
     file = json.loads(path.read_text("utf-8"))
@@ -149,7 +149,7 @@ def test_nfc_is_done_where_the_file_asks(tmp_path):
 
 def test_transformers_reads_a_saved_folder(tmp_path):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    ours = bl.Tokenizer.train(
+    ours = train_quietly(
         [" ".join(SAMPLES)], 400, special_tokens=["<s>", "</s>", "<pad>"], bos="<s>", eos="</s>", pad="<pad>"
     )
     template = "{% for m in messages %}<s>{{ m['content'] }}</s>{% endfor %}"
