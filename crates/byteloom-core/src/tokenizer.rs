@@ -225,7 +225,9 @@ impl Tokenizer {
     /// [`Error::SpecialToken`] for a name that is no special token.
     pub fn policy(&self, allowed: SpecialSet<'_>, denied: SpecialSet<'_>) -> Result<Cow<'_, SpecialPolicy>> {
         match (allowed, denied) {
-            (SpecialSet::All, _) => return Ok(Cow::Borrowed(&self.compiled.allow_all)),
+            (SpecialSet::All, SpecialSet::All | SpecialSet::Names([])) => {
+                return Ok(Cow::Borrowed(&self.compiled.allow_all));
+            }
             (SpecialSet::Names([]), SpecialSet::All) => return Ok(Cow::Borrowed(self.deny_all())),
             (SpecialSet::Names([]), SpecialSet::Names([])) => return Ok(Cow::Borrowed(self.ordinary())),
             _ => {}
@@ -251,8 +253,12 @@ impl Tokenizer {
             }
         };
         let allowed = resolve("allowed_special", allowed)?;
+        let all_denied = matches!(denied, SpecialSet::All);
         let mut denied = resolve("disallowed_special", denied)?;
-        denied.retain(|id| !allowed.contains(id));
+        // "All" means all others; a name that is in both sets is denied.
+        if all_denied {
+            denied.retain(|id| !allowed.contains(id));
+        }
         let named = |id| allowed.contains(&id) || denied.contains(&id);
         let relevant = tokens.iter().filter(|token| !token.flags.special || named(token.id));
         Ok(Cow::Owned(SpecialPolicy::new(relevant, Denied::These(denied.clone()))?))

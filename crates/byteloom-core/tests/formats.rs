@@ -32,7 +32,7 @@ fn refusal(change: impl FnOnce(&mut Value)) -> String {
     change(&mut file);
     match hf_json::read(file.to_string().as_bytes(), None) {
         Err(error @ Error::Format { .. }) => error.to_string(),
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
@@ -329,11 +329,8 @@ fn published_files_come_back() {
             eprintln!("skipped: {name} is not there");
             continue;
         };
-        let started = std::time::Instant::now();
         let spec = hf_json::read(&data, None).unwrap();
-        let read = started.elapsed();
         let tokenizer = Tokenizer::new(spec.clone(), 0).unwrap();
-        eprintln!("{name}: read {read:?}, compiled {:?}", started.elapsed() - read);
         let written = hf_json::write(&spec, false).unwrap();
         let again = hf_json::read(&written.data, None).unwrap();
         assert_eq!(hf_json::write(&again, false).unwrap().data, written.data);

@@ -217,6 +217,11 @@ fn array_ids(values: &Bound<'_, PyAny>, buffer: &PyUntypedBuffer) -> PyResult<Ve
             buffer.dimensions()
         )));
     }
+    // Typed buffers ignore the order of bytes.
+    let order = buffer.format().to_bytes().first();
+    if matches!(order, Some(b'>' | b'!')) == cfg!(target_endian = "little") {
+        return collect_ids(values.try_iter()?, values.len()?);
+    }
     macro_rules! convert {
         ($($kind:ty),*) => {
             $(if let Ok(typed) = buffer.as_typed::<$kind>() {

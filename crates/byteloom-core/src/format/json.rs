@@ -67,7 +67,9 @@ impl Json<'_> {
 
     pub(super) fn id_at(&self, place: &str) -> Result<TokenId> {
         match self {
-            Self::Integer(id) if (0..=i128::from(MAX_TOKEN_ID)).contains(id) => Ok(*id as TokenId),
+            Self::Integer(id) if (0..=i128::from(MAX_TOKEN_ID)).contains(id) => {
+                Ok(TokenId::try_from(*id).unwrap_or(MAX_TOKEN_ID))
+            }
             _ => Err(Error::format(
                 place,
                 format!("{} is no id: ids go from 0 to {MAX_TOKEN_ID}", self.kind()),

@@ -70,6 +70,7 @@ pub fn sniff(data: &[u8]) -> Kind {
     }
 }
 
+#[expect(clippy::zero_sized_map_values, reason = "only a map can be read from an object")]
 fn sniff_json(data: &[u8]) -> Kind {
     let Ok(keys) = serde_json::from_slice::<HashMap<String, IgnoredAny>>(data) else {
         // Not whole JSON: the reader of the likelier format names the place.

@@ -196,7 +196,7 @@ impl PreTokenizer {
         match &self.engine {
             Engine::Scanner(scheme) => scheme.fill(text, position, ends),
             Engine::Regex(engine) => {
-                engine.fill(progress.get_or_insert_with(|| Progress::new(text)), ends)?
+                engine.fill(progress.get_or_insert_with(|| Progress::new(text)), ends)?;
             }
             Engine::Sequence(_) => ends.push(text.len()),
         }

@@ -126,6 +126,11 @@ impl RegexEngine {
                     );
                     return Err(Error::pattern(pattern, message));
                 }
+                // A pattern that needs nothing of the other engine is simply wrong; that engine reads `a{2,1}` as text.
+                Err(error) if !needs_backtracking(pattern) => {
+                    let message = error.to_string();
+                    return Err(Error::pattern(pattern, explain(Some(&message), &message)));
+                }
                 Err(error) => Some(error.to_string()),
             }
         };
@@ -256,6 +261,14 @@ fn explain(linear: Option<&str>, bounded: &str) -> String {
         }
         _ => format!("not a valid regex: {bounded}"),
     }
+}
+
+/// Whether a pattern has a construct that only the backtracking engine knows.
+fn needs_backtracking(pattern: &str) -> bool {
+    const GROUPS: [&str; 6] = ["(?=", "(?!", "(?<=", "(?<!", "(?>", "(?("];
+    const ESCAPES: &[u8] = b"123456789kghHGKOZeRX";
+    let escaped = pattern.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && ESCAPES.contains(&pair[1]));
+    escaped || GROUPS.iter().any(|group| pattern.contains(group))
 }
 
 /// Whether a quantifier seems to be followed by `+`.

@@ -470,6 +470,11 @@ enum Escaped {
     Word(bool),
 }
 
+/// A hexadecimal digit.
+fn hex_digit(value: u32) -> char {
+    char::from_digit(value, 16).unwrap_or('0').to_ascii_uppercase()
+}
+
 /// Appends `c` so that both engines take it for itself, in a class or out of one.
 fn push_literal(out: &mut String, c: char, in_class: bool) {
     let special = if in_class { r"\[]^-&~" } else { r"\.+*?()|[]{}^$" };
@@ -477,7 +482,9 @@ fn push_literal(out: &mut String, c: char, in_class: bool) {
         '\n' => out.push_str(r"\n"),
         '\r' => out.push_str(r"\r"),
         '\t' => out.push_str(r"\t"),
-        c if c.is_ascii_control() => out.push_str(&format!("\\x{:02X}", c as u32)),
+        c if c.is_ascii_control() => {
+            out.extend(['\\', 'x', hex_digit(c as u32 >> 4), hex_digit(c as u32 & 15)]);
+        }
         c => {
             if special.contains(c) {
                 out.push('\\');

@@ -4,6 +4,7 @@
 
 mod dialect;
 mod read;
+mod roles;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use serde_json::{Value, json};
+use serde_json::Value;
 use unicode_normalization::is_nfc;
 
 use super::super::check_size;
 use super::super::json::{Json, get, parse};
-use super::{METADATA, dialect};
+use super::dialect;
+use super::roles::{read_config, read_post_processor};
 use crate::error::{Error, Result, excerpt};
 use crate::letters;
 use crate::normalize::{Normalizer, Prefix};
@@ -19,7 +20,7 @@ use crate::special::{SpecialToken, SpecialTokens, TokenFlags};
 use crate::token::TokenId;
 use crate::vocab::Vocabulary;
 
-type Entries<'j, 'a> = &'j [(Cow<'a, str>, Json<'a>)];
+pub(super) type Entries<'j, 'a> = &'j [(Cow<'a, str>, Json<'a>)];
 
 /// Reads a `tokenizer.json`, and the `tokenizer_config.json` beside it where one is given.
 ///
@@ -94,7 +95,7 @@ pub fn read(data: &[u8], config: Option<&[u8]>) -> Result<TokenizerSpec> {
     Ok(spec)
 }
 
-fn object<'j, 'a>(value: &'j Json<'a>, place: &str) -> Result<Entries<'j, 'a>> {
+pub(super) fn object<'j, 'a>(value: &'j Json<'a>, place: &str) -> Result<Entries<'j, 'a>> {
     match value {
         Json::Object(entries) => Ok(entries),
         Json::Null => Err(Error::format(place, "is missing")),
@@ -102,7 +103,7 @@ fn object<'j, 'a>(value: &'j Json<'a>, place: &str) -> Result<Entries<'j, 'a>> {
     }
 }
 
-fn only_keys(entries: Entries<'_, '_>, place: &str, known: &[&str]) -> Result<()> {
+pub(super) fn only_keys(entries: Entries<'_, '_>, place: &str, known: &[&str]) -> Result<()> {
     match entries.iter().find(|(key, _)| !known.contains(&&**key)) {
         None => Ok(()),
         Some((key, _)) => {
@@ -116,7 +117,7 @@ fn only_keys(entries: Entries<'_, '_>, place: &str, known: &[&str]) -> Result<()
 }
 
 /// A flag; `None` where it is absent, which the caller decides about.
-fn flag(entries: Entries<'_, '_>, key: &str, place: &str) -> Result<Option<bool>> {
+pub(super) fn flag(entries: Entries<'_, '_>, key: &str, place: &str) -> Result<Option<bool>> {
     match get(entries, key) {
         Json::Null => Ok(None),
         Json::Bool(value) => Ok(Some(*value)),
@@ -127,21 +128,21 @@ fn flag(entries: Entries<'_, '_>, key: &str, place: &str) -> Result<Option<bool>
     }
 }
 
-fn needed_flag(entries: Entries<'_, '_>, key: &str, place: &str) -> Result<bool> {
+pub(super) fn needed_flag(entries: Entries<'_, '_>, key: &str, place: &str) -> Result<bool> {
     flag(entries, key, place)?.ok_or_else(|| Error::format(format!("{place}.{key}"), "is missing"))
 }
 
 /// The type of a part, and its entries.
-fn typed<'j, 'a>(value: &'j Json<'a>, place: &str) -> Result<(&'j str, Entries<'j, 'a>)> {
+pub(super) fn typed<'j, 'a>(value: &'j Json<'a>, place: &str) -> Result<(&'j str, Entries<'j, 'a>)> {
     let entries = object(value, place)?;
     Ok((get(entries, "type").str_at(&format!("{place}.type"))?, entries))
 }
 
-fn unsupported(place: &str, kind: &str, supported: &str) -> Error {
+pub(super) fn unsupported(place: &str, kind: &str, supported: &str) -> Error {
     Error::format(format!("{place}.type"), format!("{} is not supported; {supported}", excerpt(kind)))
 }
 
-fn list<'j, 'a>(entries: Entries<'j, 'a>, key: &str, place: &str) -> Result<&'j [Json<'a>]> {
+pub(super) fn list<'j, 'a>(entries: Entries<'j, 'a>, key: &str, place: &str) -> Result<&'j [Json<'a>]> {
     match get(entries, key) {
         Json::List(list) => Ok(list),
         other => {
@@ -469,7 +470,7 @@ fn read_added_tokens(value: &Json<'_>, nfc: bool) -> Result<Vec<SpecialToken>> {
     Ok(tokens)
 }
 
-fn read_flags(entries: Entries<'_, '_>, place: &str) -> Result<TokenFlags> {
+pub(super) fn read_flags(entries: Entries<'_, '_>, place: &str) -> Result<TokenFlags> {
     let special = flag(entries, "special", place)?.unwrap_or(false);
     let read = |key: &str| Ok(flag(entries, key, place)?.unwrap_or(false));
     Ok(TokenFlags {
@@ -522,162 +523,4 @@ fn read_decoder(value: &Json<'_>, place: &str) -> Result<()> {
     }
 }
 
-type Frame = (Option<TokenId>, Option<TokenId>);
-
-/// What is put before and after a text.
-fn read_post_processor(value: &Json<'_>, place: &str, special: &SpecialTokens) -> Result<Frame> {
-    if value.is_null() {
-        return Ok((None, None));
-    }
-    let (kind, entries) = typed(value, place)?;
-    match kind {
-        // It moves offsets only.
-        "ByteLevel" => only_keys(entries, place, &["type", "add_prefix_space", "trim_offsets", "use_regex"])
-            .map(|()| (None, None)),
-        "TemplateProcessing" => read_template(entries, place, special),
-        "RobertaProcessing" => {
-            only_keys(entries, place, &["type", "sep", "cls", "trim_offsets", "add_prefix_space"])?;
-            let role = |key: &str| -> Result<TokenId> {
-                let place = format!("{place}.{key}");
-                match list(entries, key, "post_processor")? {
-                    [Json::String(content), id] => role_of(content, id.id_at(&place)?, &place, special),
-                    _ => Err(Error::format(place, "must be a pair of content and id")),
-                }
-            };
-            Ok((Some(role("cls")?), Some(role("sep")?)))
-        }
-        "Sequence" => {
-            only_keys(entries, place, &["type", "processors"])?;
-            let mut frame = (None, None);
-            for (index, part) in list(entries, "processors", place)?.iter().enumerate() {
-                let place = format!("{place}.processors[{index}]");
-                if typed(part, &place)?.0 == "Sequence" {
-                    return Err(unsupported(&place, "Sequence", "a Sequence must not hold another"));
-                }
-                let found = read_post_processor(part, &place, special)?;
-                if found != (None, None) && frame != (None, None) {
-                    return Err(Error::format(place, "is a second template; one is supported"));
-                }
-                if found != (None, None) {
-                    frame = found;
-                }
-            }
-            Ok(frame)
-        }
-        other => Err(unsupported(place, other, "ByteLevel, TemplateProcessing and RobertaProcessing are")),
-    }
-}
-
-fn read_template(entries: Entries<'_, '_>, place: &str, special: &SpecialTokens) -> Result<Frame> {
-    only_keys(entries, place, &["type", "single", "pair", "special_tokens"])?;
-    let declared = match get(entries, "special_tokens") {
-        Json::Null => &[][..],
-        other => object(other, &format!("{place}.special_tokens"))?,
-    };
-    let (mut before, mut after, mut text_seen) = (None, None, false);
-    for (index, piece) in list(entries, "single", place)?.iter().enumerate() {
-        let place = format!("{place}.single[{index}]");
-        let [(kind, value)] = object(piece, &place)? else {
-            return Err(Error::format(place, "must hold one of \"SpecialToken\" and \"Sequence\""));
-        };
-        let value = object(value, &place)?;
-        only_keys(value, &place, &["id", "type_id"])?;
-        let name = get(value, "id").str_at(&format!("{place}.id"))?;
-        match (&**kind, name, text_seen) {
-            ("Sequence", "A", false) => text_seen = true,
-            ("SpecialToken", _, _) => {
-                let slot = if text_seen { &mut after } else { &mut before };
-                if slot.is_some() {
-                    return Err(Error::format(
-                        place,
-                        "only one special token before a text and one after is supported",
-                    ));
-                }
-                let declared = object(get(declared, name), &format!("{place}.id"))?;
-                let [id] = list(declared, "ids", &place)? else {
-                    return Err(Error::format(place, "must stand for exactly one id"));
-                };
-                *slot = Some(role_of(name, id.id_at(&place)?, &place, special)?);
-            }
-            _ => return Err(Error::format(place, "a text must come once, as \"Sequence\" \"A\"")),
-        }
-    }
-    if text_seen {
-        Ok((before, after))
-    } else {
-        Err(Error::format(format!("{place}.single"), "has no place for the text"))
-    }
-}
-
-fn role_of(content: &str, id: TokenId, place: &str, special: &SpecialTokens) -> Result<TokenId> {
-    match special.by_id(id) {
-        Some(token) if token.content == content => Ok(id),
-        _ => Err(Error::format(place, format!("{} with id {id} is no added token", excerpt(content)))),
-    }
-}
-
-/// Takes the roles of a `tokenizer_config.json`, and refuses what contradicts the tokenizer.
-fn read_config(data: &[u8], spec: &mut TokenizerSpec) -> Result<()> {
-    let config = parse(data, "tokenizer_config.json")?;
-    let Json::Object(entries) = &config else {
-        return Err(Error::format("tokenizer_config.json", "is JSON but no object"));
-    };
-    if let Json::Object(tokens) = get(entries, "added_tokens_decoder") {
-        for (key, value) in tokens {
-            let place = format!("tokenizer_config.json: added_tokens_decoder[{}]", excerpt(key));
-            let fields = object(value, &place)?;
-            let content = get(fields, "content").str_at(&place)?;
-            let mut flags = read_flags(fields, &place)?;
-            let known = key.parse().ok().and_then(|id: TokenId| spec.special.by_id(id));
-            let Some(known) = known.filter(|known| known.content == content) else {
-                return Err(Error::format(
-                    place,
-                    format!("{} with this id is not among added_tokens of tokenizer.json", excerpt(content)),
-                ));
-            };
-            if spec.normalizer.is_identity() || spec.normalizer.prefix == Prefix::Segment {
-                flags.normalized = known.flags.normalized;
-            }
-            if flags != known.flags {
-                return Err(Error::format(place, "has other flags than in tokenizer.json"));
-            }
-        }
-    }
-    let mut names = serde_json::Map::new();
-    for role in ["bos", "eos", "pad"] {
-        let key = format!("{role}_token");
-        let place = format!("tokenizer_config.json: {key}");
-        let content = match get(entries, &key) {
-            Json::Null => continue,
-            Json::String(content) => content,
-            Json::Object(fields) => get(fields, "content").str_at(&place)?,
-            other => return Err(Error::format(place, format!("must be a string, not {}", other.kind()))),
-        };
-        let Some(id) = spec.special.id_of(content) else {
-            return Err(Error::format(
-                place,
-                format!("names {}, which is not among added_tokens of tokenizer.json", excerpt(content)),
-            ));
-        };
-        if role == "pad" {
-            spec.special.pad = Some(id);
-        }
-        names.insert(key, json!(content));
-    }
-    for (key, added) in [("add_bos_token", spec.special.bos), ("add_eos_token", spec.special.eos)] {
-        if let Some(wanted) = flag(entries, key, "tokenizer_config.json")?
-            && wanted != added.is_some()
-        {
-            return Err(Error::format(
-                format!("tokenizer_config.json: {key}"),
-                format!(
-                    "is {wanted}, but the post_processor of tokenizer.json says otherwise; make the two agree"
-                ),
-            ));
-        }
-    }
-    if !names.is_empty() {
-        spec.metadata[METADATA] = Value::Object(names);
-    }
-    Ok(())
-}
+pub(super) type Frame = (Option<TokenId>, Option<TokenId>);

@@ -43,7 +43,7 @@ fn what_is_exported_for_oniguruma_means_the_same_here() {
         let mut every: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
         every.push((0..0x3000).filter_map(char::from_u32).flat_map(|c| [c, 'a', c, ' ', c, c]).collect());
         for text in every {
-            assert_eq!(ends(&scanner, &text), ends(&general, &text), "{built_in}: {:.40}", text);
+            assert_eq!(ends(&scanner, &text), ends(&general, &text), "{built_in}: {text:.40}");
         }
     }
 }

@@ -120,9 +120,12 @@ fn model(spec: &TokenizerSpec, merges_as_strings: bool) -> Value {
     let spelled = |id| letters::spell(spec.vocab.bytes(id).unwrap_or_default());
     let merges: Vec<Value> = merges_by_rank(spec)
         .into_iter()
-        .map(|(left, right)| match merges_as_strings {
-            true => Value::from(format!("{} {}", spelled(left), spelled(right))),
-            false => json!([spelled(left), spelled(right)]),
+        .map(|(left, right)| {
+            if merges_as_strings {
+                Value::from(format!("{} {}", spelled(left), spelled(right)))
+            } else {
+                json!([spelled(left), spelled(right)])
+            }
         })
         .collect();
     json!({
