@@ -135,6 +135,47 @@ def test_thr_001_a_fork_while_other_threads_encode():
     assert run_python(code, timeout=110).strip() == "done"
 
 
+@posix
+def test_thr_001_a_fork_while_memory_of_pretokens_grows():
+    # A lock that another thread holds at the moment of the fork is held for ever in the child.
+    code = (
+        PREPARE
+        + """
+    warnings.simplefilter("ignore")
+    def hexes(start):
+        return " ".join(f"{(start + i) * 0x9E3779B97F4A7C15 % 2**64:016x}" for i in range(2000))
+    words = [hexes(i * 2000) for i in range(30)]
+    expected = tok.count(words[0])
+    for turn in range(15):
+        fresh = tok.with_cache_bytes(64 << 20)
+        def busy():
+            for text in words:
+                fresh.count(text)
+        workers = [threading.Thread(target=busy) for _ in range(3)]
+        for worker in workers:
+            worker.start()
+        for _ in range(4):
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if fresh.count(words[0]) == expected else 3)
+            deadline = time.monotonic() + 20
+            while True:
+                pid, status = os.waitpid(child, os.WNOHANG)
+                if pid:
+                    break
+                if time.monotonic() > deadline:
+                    os.kill(child, 9)
+                    os._exit(4)
+                time.sleep(0.001)
+            assert os.waitstatus_to_exitcode(status) == 0, status
+        for worker in workers:
+            worker.join()
+    print("done")
+    """
+    )
+    assert run_python(code, timeout=110).strip() == "done"
+
+
 def encode_in_child(job):
     tok, texts = job
     return tok.fingerprint, tok.encode_batch(texts, threads=2)
