@@ -120,7 +120,7 @@ def test_doctor_of_patterns(run):
 def test_doctor_that_cannot_be_done(run):
     assert run("doctor").returncode == 2
     assert run("doctor", "cl100k", "--embedding-rows", "many").returncode == 2
-    for arguments in (["none.tiktoken"], ["none", "--embedding-rows", "5"]):
+    for arguments in (["none.tiktoken"], ["gone", "--embedding-rows", "5"]):
         missing = run("doctor", *arguments)
         assert missing.returncode == 1
         assert b"No such file" in missing.stderr

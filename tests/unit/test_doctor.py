@@ -253,7 +253,7 @@ def test_a_token_that_is_there_twice(tmp_path):
 
 
 TEMPLATE = (
-    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.content }}<|end|>[X]{% endfor %}{# <|no|> #}"
+    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.content }}<|end|>[INST]{% endfor %}{# <|no|> #}"
 )
 BOS = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<|end|>", "type_id": 0}}]}
 
@@ -274,7 +274,7 @@ def test_chat_templates(tmp_path, where):
     assert "<|im_start|>" in unknown.message
     assert "<|end|>" not in unknown.message
     assert "<|no|>" not in unknown.message
-    assert "[X]" in only(findings, "template-tag-is-text").message
+    assert "[INST]" in only(findings, "template-tag-is-text").message
     assert only(findings, "double-bos").severity == "warning"
     plain = bl.doctor(saved(tmp_path, byte_level(), tokenizer_config=config))
     assert "double-bos" not in codes(plain)
