@@ -194,7 +194,7 @@ def test_empty_array(tok):
     assert tok.encode_array("").dtype == np.uint32
 
 
-@pytest.mark.parametrize("dtype", ["int64", "float32", np.int8, "no such type", 7])
+@pytest.mark.parametrize("dtype", ["int64", "float32", np.int8, "no such type", "a, b", 7])
 def test_other_dtypes_are_refused(tok, dtype):
     with raises_cleanly(ValueError, TypeError):
         tok.encode_array("a", dtype=dtype)
