@@ -152,7 +152,8 @@ def _inspect_ranks(data: bytes, place: Path, report: FileReport) -> None:
     lines: dict[bytes, int] = {}
     ids: dict[int, int] = {}
     for number, line in enumerate(data.splitlines(), 1):
-        parts = line.split()
+        # An empty token leaves a line that begins with the space.
+        parts = line.split() if line[:1] != b" " else [b"", line.strip()]
         try:
             token, rank = base64.b64decode(parts[0], validate=True), int(parts[1])
         except (IndexError, ValueError, binascii.Error):

@@ -11,7 +11,6 @@ from typing import Any
 
 from ._finding import Finding
 from ._hard_texts import HARD_TEXTS, fuzzed_text, shrunk
-from ._native import pattern_names
 from ._reference import installed
 from ._tokenizer import Tokenizer
 from .errors import PatternError
@@ -35,7 +34,7 @@ def pattern_findings(pattern: str) -> list[Finding]:
     except PatternError as error:
         mend = "mend the regex; the syntax is that of Rust's regex crate, with look-around"
         return [Finding("error", "pattern-invalid", str(error), mend)]
-    known = pattern in pattern_names()
+    known = tok.pattern_name is not None
     regex = tok.pattern
     engines = dict(_engines(regex))
     findings = [] if known else list(_cost(tok, regex))

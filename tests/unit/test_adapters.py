@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers import SAMPLES
 
 import byteloom as bl
+from helpers import SAMPLES
 
 SPECIAL = "<|endoftext|>"
 
@@ -252,7 +252,8 @@ def test_look_ups_of_transformers(gpt2, theirs):
     assert len(hf) == len(theirs)
     for name in (
         "model_max_length", "is_fast", "padding_side", "truncation_side", "unk_token", "unk_token_id",
-        "bos_token", "pad_token", "pad_token_id", "all_special_tokens", "all_special_ids", "special_tokens_map",
+        "bos_token", "pad_token", "pad_token_id", "all_special_tokens", "all_special_ids",
+        "special_tokens_map",
     ):  # fmt: skip
         assert getattr(hf, name) == getattr(theirs, name), name
     for ids in (5, [5, 262], [], [5, 50256]):

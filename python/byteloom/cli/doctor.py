@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json as jsonlib
+import os
 
 import click
 
 import byteloom
-from byteloom.cli.files import shown
+from byteloom.cli.files import say, shown
 from byteloom.cli.options import SIZE, TEXT
 
 _COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
@@ -43,6 +45,10 @@ def command(*, target: str, embedding_rows: int | None, pattern: str | None, jso
 
     Next: `byteloom verify tokenizer.json --reference tokenizers` compares ids.
     """
+    if not os.path.exists(target) and target not in byteloom.pattern_names():
+        if pattern is not None or embedding_rows is not None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), target)
+        say(f"there is no file {shown(target)}, so it is read as a pattern")
     findings = byteloom.doctor(target, pattern=pattern, embedding_rows=embedding_rows)
     if json:
         click.echo(jsonlib.dumps([finding.to_dict() for finding in findings], indent=2))
