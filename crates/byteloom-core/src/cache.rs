@@ -5,10 +5,11 @@
 //! miss; a writer that finds another at work gives up. So a result is either exact or not there, and ids never
 //! depend on the cache. All words are atomics: no `unsafe`, no torn reads that go unnoticed.
 //!
-//! Tables grow by a factor of four up to the limit, each allocated only when the one before it has filled; the limit
-//! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot.
+//! Tables grow by a factor of four up to the limit, each used only when the one before it has filled; the limit
+//! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot. All
+//! are allocated at once, as zeroed pages that cost nothing until they are touched: a table made on demand would need
+//! a lock, and a process forked while another thread holds it would wait for ever.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use crate::token::TokenId;
@@ -43,9 +44,8 @@ struct Table {
 #[derive(Debug)]
 pub struct Cache {
     limit: usize,
-    levels: [OnceLock<Table>; LEVELS],
+    levels: Vec<Table>,
     newest: AtomicUsize,
-    sizes: Vec<usize>,
 }
 
 /// A pre-token as it is looked up.
@@ -106,7 +106,8 @@ impl Cache {
         if sizes.len() > 1 && sizes[sizes.len() - 1] <= sizes[sizes.len() - 2] {
             sizes.pop();
         }
-        Self { limit, levels: Default::default(), newest: AtomicUsize::new(0), sizes }
+        let levels = sizes.into_iter().map(Table::new).collect();
+        Self { limit, levels, newest: AtomicUsize::new(0) }
     }
 
     /// The limit in bytes.
@@ -114,20 +115,11 @@ impl Cache {
         self.limit
     }
 
-    #[inline]
-    fn table(&self, level: usize) -> Option<&Table> {
-        let size = *self.sizes.get(level)?;
-        Some(self.levels[level].get_or_init(|| Table {
-            slots: bytemuck::zeroed_slice_box(size / SLOT_BYTES),
-            inserted: AtomicUsize::new(0),
-        }))
-    }
-
     /// Appends the ids remembered for `key` to `ids`; false if there are none.
     #[inline]
     pub fn get(&self, key: &Key, ids: &mut Vec<TokenId>) -> bool {
         let newest = self.newest.load(Ordering::Relaxed);
-        let Some(table) = self.table(newest) else { return false };
+        let Some(table) = self.levels.get(newest) else { return false };
         if table.get(key, ids) {
             return true;
         }
@@ -135,7 +127,7 @@ impl Cache {
             return false;
         }
         let before = ids.len();
-        let found = self.table(newest - 1).is_some_and(|old| old.get(key, ids));
+        let found = self.levels[newest - 1].get(key, ids);
         if found {
             table.insert(key, &ids[before..]);
         }
@@ -149,15 +141,19 @@ impl Cache {
             return;
         }
         let newest = self.newest.load(Ordering::Relaxed);
-        let Some(table) = self.table(newest) else { return };
+        let Some(table) = self.levels.get(newest) else { return };
         let inserted = table.insert(key, ids);
-        if inserted > table.slots.len() / 2 && newest + 1 < self.sizes.len() {
+        if inserted > table.slots.len() / 2 && newest + 1 < self.levels.len() {
             let _ = self.newest.compare_exchange(newest, newest + 1, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 }
 
 impl Table {
+    fn new(bytes: usize) -> Self {
+        Self { slots: bytemuck::zeroed_slice_box(bytes / SLOT_BYTES), inserted: AtomicUsize::new(0) }
+    }
+
     #[inline]
     fn slot(&self, key: &Key) -> &Slot {
         // The number of slots is a power of two; the high bits of the hash are the best mixed.
@@ -240,7 +236,8 @@ mod tests {
     fn remembers_exactly_and_within_the_limit() {
         for limit in [0, 1 << 18, 3 << 18, 1 << 22, DEFAULT_CACHE_BYTES] {
             let cache = Cache::new(limit);
-            assert!(cache.sizes.iter().sum::<usize>() <= limit);
+            let bytes: usize = cache.levels.iter().map(|table| table.slots.len() * SLOT_BYTES).sum();
+            assert!(bytes <= limit);
             let mut hits = 0;
             for round in 0..2 {
                 for number in 0..20_000 {

@@ -15,6 +15,10 @@ use crate::error::{Error, Result};
 pub fn write_atomically(path: &Path, data: &[u8]) -> Result<()> {
     // A link stays a link: its target is what changes.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    // A device or a pipe is written to; renaming would put a file in its place.
+    if fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return fs::write(&target, data).map_err(|source| Error::io(path, source));
+    }
     let temporary = temporary_name(&target);
     write_and_rename(&temporary, &target, data).map_err(|source| {
         let _ = fs::remove_file(&temporary);

@@ -158,6 +158,10 @@ impl SpecialMatcher {
     pub fn new<'a>(tokens: impl IntoIterator<Item = &'a SpecialToken>) -> Result<Self> {
         let (contents, tokens): (Vec<&str>, Vec<(TokenId, TokenFlags)>) =
             tokens.into_iter().map(|token| (token.content.as_str(), (token.id, token.flags))).unzip();
+        if tokens.iter().any(|(_, flags)| flags.single_word) {
+            // Made now: at the first match, a process forked at that moment would wait for it for ever.
+            LazyLock::force(&WORD);
+        }
         let longest = contents.iter().map(|content| content.len()).max().unwrap_or(0);
         let automaton = if contents.is_empty() {
             None
@@ -250,10 +254,11 @@ impl SpecialMatcher {
     }
 }
 
+/// The `\w` of Rust's regex, which is what `tokenizer.json` means.
+static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\w$").ok());
+
 /// Whether no word character touches `span`.
 fn stands_alone(text: &[u8], span: &Range<usize>) -> bool {
-    // The `\w` of Rust's regex, which is what `tokenizer.json` means.
-    static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\w$").ok());
     let is_word = |c: char| WORD.as_ref().is_some_and(|word| word.is_match(c.encode_utf8(&mut [0; 4])));
     !last_char(&text[..span.start]).is_some_and(is_word)
         && !first_char(&text[span.end..]).is_some_and(is_word)
