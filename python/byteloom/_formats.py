@@ -25,7 +25,7 @@ def read(
     cache_bytes: int | None,
 ) -> _native.NativeTokenizer:
     """The tokenizer in a file or folder, whatever its format."""
-    if os.path.isdir(path):  # noqa: PTH112 - pathlib costs import time
+    if os.path.isdir(os.fspath(path)):  # noqa: PTH112 - pathlib costs import time
         return _read_folder(path, pattern, special_tokens, cache_bytes)
     data = read_bytes(path)
     kind = _native.sniff(data)
@@ -121,7 +121,8 @@ def read_named(path: Path, reader: Callable[[], _native.NativeTokenizer]) -> _na
 
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file."""
-    with open(path, "rb") as file:  # noqa: PTH123
+    # A number would be a file descriptor to `open`.
+    with open(os.fspath(path), "rb") as file:  # noqa: PTH123
         return file.read()
 
 

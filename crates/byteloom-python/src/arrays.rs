@@ -22,8 +22,15 @@ impl Dtype {
     /// The type that `dtype` names, if all ids of the tokenizer fit.
     pub fn parse(tokenizer: &Tokenizer, dtype: Optional<'_, '_>) -> PyResult<Self> {
         let Some(dtype) = dtype else { return Ok(Self::U32) };
-        let name = dtype.py().import("numpy")?.getattr("dtype")?.call1((dtype,))?.getattr("name")?;
-        match name.extract::<String>()?.as_str() {
+        let named = || -> PyResult<String> {
+            let numpy = dtype.py().import("numpy")?;
+            numpy.getattr("dtype")?.call1((dtype,))?.getattr("name")?.extract()
+        };
+        // numpy has errors of many kinds for what is no type.
+        let name = named().map_err(|error| {
+            PyValueError::new_err(format!("dtype must be uint16 or uint32: {}", error.value(dtype.py())))
+        })?;
+        match name.as_str() {
             "uint32" => Ok(Self::U32),
             "uint16" if tokenizer.spec().max_token_id() <= TokenId::from(u16::MAX) => Ok(Self::U16),
             "uint16" => Err(PyValueError::new_err(format!(

@@ -75,6 +75,16 @@ impl PreTokenizer {
                 regex: Arc::from(known.regex),
                 engine: Engine::Scanner(known.scheme),
             },
+            None if looks_like_a_name(name_or_regex) => {
+                return Err(Error::pattern(
+                    name_or_regex,
+                    format!(
+                        "is no built-in pattern (there are {}); for a regex that matches these letters, write \
+                         (?:{name_or_regex})",
+                        Self::names().join(", ")
+                    ),
+                ));
+            }
             None => Self {
                 name: None,
                 regex: Arc::from(name_or_regex),
@@ -202,6 +212,13 @@ impl PreTokenizer {
         }
         Ok(())
     }
+}
+
+/// Whether a pattern is a word without any sign of a regex: a name that was misspelled, or is not known here.
+fn looks_like_a_name(pattern: &str) -> bool {
+    (3..=40).contains(&pattern.len())
+        && pattern.starts_with(|c: char| c.is_ascii_alphabetic())
+        && pattern.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// The pre-tokens of one text, in blocks.

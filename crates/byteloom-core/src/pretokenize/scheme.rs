@@ -45,7 +45,7 @@ pub(super) static DESCRIPTIONS: [Description; 11] = [
     Description {
         scheme: Scheme::Gpt2,
         name: "gpt2",
-        aliases: &["r50k", "p50k"],
+        aliases: &["r50k", "p50k", "r50k_base", "p50k_base"],
         regex: r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
         spellings: &[
             r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
@@ -56,7 +56,7 @@ pub(super) static DESCRIPTIONS: [Description; 11] = [
     Description {
         scheme: Scheme::Cl100k,
         name: "cl100k",
-        aliases: &["gpt4"],
+        aliases: &["gpt4", "cl100k_base"],
         regex: concat!(
             r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+",
             r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
@@ -66,7 +66,7 @@ pub(super) static DESCRIPTIONS: [Description; 11] = [
     Description {
         scheme: Scheme::O200k,
         name: "o200k",
-        aliases: &["gpt4o"],
+        aliases: &["gpt4o", "o200k_base"],
         regex: concat!(
             r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
             r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",

@@ -28,7 +28,7 @@ const PYTHON: [(&str, &str); 4] = [
 ];
 
 /// Built-in patterns whose published spellings mean the same in both engines.
-const SAME: [&str; 4] = ["gpt2", "o200k", "llama3", "qwen2"];
+const SAME: [&str; 5] = ["gpt2", "o200k", "llama3", "qwen2", "sentencepiece"];
 
 /// Oniguruma's `\w`, compared over all characters with tokenizers 0.23.
 const WORD_ONIGURUMA: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾";
@@ -101,7 +101,7 @@ pub(super) fn read(regex: &str) -> Result<PreTokenizer, String> {
     // A name is no regex here, and a built-in spelling counts only where Oniguruma agrees.
     if let Ok(built_in) = PreTokenizer::new(regex)
         && built_in.name().is_some_and(|name| SAME.contains(&name))
-        && regex.contains(r"\p{")
+        && regex.contains(['\\', '['])
     {
         return Ok(built_in);
     }
