@@ -40,7 +40,7 @@ def read(
         beside = os.path.join(os.path.dirname(os.fspath(path)), _GPT2_PARTNER[kind])  # noqa: PTH118, PTH120
         if not os.path.exists(beside):  # noqa: PTH110
             message = (
-                f"{os.fspath(path)} is one of GPT-2's two files, and {_GPT2_PARTNER[kind]} is not beside it; "
+                f"{os.fspath(path)}: is one of GPT-2's two files, and {_GPT2_PARTNER[kind]} is not beside it; "
                 "name both with Tokenizer.from_gpt2_files(vocab, merges)"
             )
             raise FormatError(message)
@@ -58,7 +58,7 @@ def read(
     }
     if kind not in readers:
         message = (
-            f"{os.fspath(path)} is no tokenizer file that byteloom knows: not its own JSON, tokenizer.json, "
+            f"{os.fspath(path)}: is no tokenizer file that byteloom knows: not its own JSON, tokenizer.json, "
             ".tiktoken, vocab.json with merges.txt, or a model of SentencePiece or minbpe"
         )
         raise FormatError(message)
@@ -79,7 +79,7 @@ def _read_folder(
         path = os.path.join(folder, name)  # noqa: PTH118
         if os.path.exists(path):  # noqa: PTH110
             return read(path, pattern=pattern, special_tokens=special_tokens, cache_bytes=cache_bytes)
-    message = f"{os.fspath(folder)} holds no tokenizer: none of {', '.join(names)} is in it"
+    message = f"{os.fspath(folder)}: holds no tokenizer: none of {', '.join(names)} is in it"
     raise FormatError(message)
 
 

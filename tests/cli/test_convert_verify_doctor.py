@@ -165,7 +165,7 @@ def test_convert_that_cannot_be_done(run, tok_file, tmp_path):
 
 
 def test_convert_to_huggingface_and_back(run, tok_file, special_tok, tmp_path):
-    done = run("convert", tok_file, "tokenizer.json")
+    done = run("convert", tok_file, "tokenizer.json", "--lossy")
     assert done.returncode == 0, done.stdout + done.stderr
     assert b"(huggingface)" in done.stdout
     back = run("convert", "tokenizer.json", "back.json")
@@ -181,7 +181,7 @@ def test_convert_to_huggingface_and_back(run, tok_file, special_tok, tmp_path):
 
 def test_convert_names_the_library_that_proved_it(run, tok_file):
     pytest.importorskip("tokenizers")
-    assert b"equal ids, read by tokenizers " in run("convert", tok_file, "tokenizer.json").stdout
+    assert b"equal ids, read by tokenizers " in run("convert", tok_file, "tokenizer.json", "--lossy").stdout
     assert run("verify", tok_file, "tokenizer.json", "--reference", "tokenizers").returncode == 0
 
 

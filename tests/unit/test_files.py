@@ -154,7 +154,7 @@ def test_a_file_that_cannot_be_written_is_an_os_error(tok, tmp_path):
 def test_a_file_that_cannot_be_read_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing"):
         bl.Tokenizer.load(tmp_path / "nothing.json")
-    with raises_cleanly(OSError):
+    with raises_cleanly(bl.FormatError):
         bl.Tokenizer.load(tmp_path)
 
 

@@ -5,12 +5,14 @@
 //! miss; a writer that finds another at work gives up. So a result is either exact or not there, and ids never
 //! depend on the cache. All words are atomics: no `unsafe`, no torn reads that go unnoticed.
 //!
-//! Tables grow by a factor of four up to the limit, each used only when the one before it has filled; the limit
-//! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot. All
-//! are allocated at once, as zeroed pages that cost nothing until they are touched: a table made on demand would need
-//! a lock, and a process forked while another thread holds it would wait for ever.
+//! Tables grow by a factor of four up to the limit, each made only when the one before it has filled; the limit
+//! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot. Making
+//! one takes no lock either, the first to be done wins: a process forked while another thread held such a lock would
+//! wait for ever.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+
+use once_cell::race::OnceBox;
 
 use crate::token::TokenId;
 
@@ -34,6 +36,20 @@ struct Slot {
     ids: [AtomicU64; MAX_IDS / 2],
 }
 
+/// A table, or its size in bytes until it is needed.
+#[derive(Debug)]
+struct Level {
+    bytes: usize,
+    table: OnceBox<Table>,
+}
+
+impl Level {
+    #[inline]
+    fn table(&self) -> &Table {
+        self.table.get_or_init(|| Box::new(Table::new(self.bytes)))
+    }
+}
+
 #[derive(Debug)]
 struct Table {
     slots: Box<[Slot]>,
@@ -44,7 +60,7 @@ struct Table {
 #[derive(Debug)]
 pub struct Cache {
     limit: usize,
-    levels: Vec<Table>,
+    levels: Vec<Level>,
     newest: AtomicUsize,
 }
 
@@ -106,7 +122,7 @@ impl Cache {
         if sizes.len() > 1 && sizes[sizes.len() - 1] <= sizes[sizes.len() - 2] {
             sizes.pop();
         }
-        let levels = sizes.into_iter().map(Table::new).collect();
+        let levels = sizes.into_iter().map(|bytes| Level { bytes, table: OnceBox::new() }).collect();
         Self { limit, levels, newest: AtomicUsize::new(0) }
     }
 
@@ -119,7 +135,7 @@ impl Cache {
     #[inline]
     pub fn get(&self, key: &Key, ids: &mut Vec<TokenId>) -> bool {
         let newest = self.newest.load(Ordering::Relaxed);
-        let Some(table) = self.levels.get(newest) else { return false };
+        let Some(table) = self.levels.get(newest).map(Level::table) else { return false };
         if table.get(key, ids) {
             return true;
         }
@@ -127,7 +143,7 @@ impl Cache {
             return false;
         }
         let before = ids.len();
-        let found = self.levels[newest - 1].get(key, ids);
+        let found = self.levels[newest - 1].table().get(key, ids);
         if found {
             table.insert(key, &ids[before..]);
         }
@@ -141,7 +157,7 @@ impl Cache {
             return;
         }
         let newest = self.newest.load(Ordering::Relaxed);
-        let Some(table) = self.levels.get(newest) else { return };
+        let Some(table) = self.levels.get(newest).map(Level::table) else { return };
         let inserted = table.insert(key, ids);
         if inserted > table.slots.len() / 2 && newest + 1 < self.levels.len() {
             let _ = self.newest.compare_exchange(newest, newest + 1, Ordering::Relaxed, Ordering::Relaxed);
@@ -236,8 +252,7 @@ mod tests {
     fn remembers_exactly_and_within_the_limit() {
         for limit in [0, 1 << 18, 3 << 18, 1 << 22, DEFAULT_CACHE_BYTES] {
             let cache = Cache::new(limit);
-            let bytes: usize = cache.levels.iter().map(|table| table.slots.len() * SLOT_BYTES).sum();
-            assert!(bytes <= limit);
+            assert!(cache.levels.iter().map(|level| level.bytes).sum::<usize>() <= limit);
             let mut hits = 0;
             for round in 0..2 {
                 for number in 0..20_000 {

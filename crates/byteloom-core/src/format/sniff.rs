@@ -81,16 +81,12 @@ fn sniff_json(data: &[u8]) -> Kind {
             Kind::HuggingFace
         };
     };
-    let has = |name: &str| keys.contains_key(name);
-    if has("format") || keys.len() == 1 && has("merges") {
-        Kind::Native
-    } else if has("model") && (has("added_tokens") || has("pre_tokenizer") || has("version")) {
-        Kind::HuggingFace
-    } else if serde_json::from_slice::<HashMap<String, u64>>(data).is_ok() {
-        Kind::Gpt2Vocab
-    } else {
-        Kind::Native
+    // First of all: a vocabulary may well hold the words "format" and "model".
+    if !keys.is_empty() && serde_json::from_slice::<HashMap<String, u64>>(data).is_ok() {
+        return Kind::Gpt2Vocab;
     }
+    let has = |name: &str| keys.contains_key(name);
+    if has("model") && !has("format") { Kind::HuggingFace } else { Kind::Native }
 }
 
 #[cfg(test)]
@@ -105,12 +101,13 @@ mod tests {
             (br#"{"format": "byteloom", "#, Kind::Native),
             (br#"{"version": "1.0", "model": {"type": "BPE"}}"#, Kind::HuggingFace),
             (br#"{"version": "1.0", "model": {"ty"#, Kind::HuggingFace),
-            (br#"{"a": 0, "b": 1}"#, Kind::Gpt2Vocab),
+            (br#"{"a": 0, "format": 1, "model": 2, "merges": 3}"#, Kind::Gpt2Vocab),
             (b"#version: 0.2\na b\n", Kind::Gpt2Merges),
             (b"minbpe v1\n\n0\n", Kind::Minbpe),
             (b"\nYQ== 0\nYg== 1\n", Kind::Tiktoken),
             (b"YQ== 0\r\n", Kind::Tiktoken),
             (b"\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0", Kind::SentencePiece),
+            (b"{}", Kind::Native),
             (b"", Kind::Unknown),
             (b"hello world", Kind::Unknown),
         ] {
