@@ -40,8 +40,8 @@ def read(
         beside = os.path.join(os.path.dirname(os.fspath(path)), _GPT2_PARTNER[kind])  # noqa: PTH118, PTH120
         if not os.path.exists(beside):  # noqa: PTH110
             message = (
-                f"{os.fspath(path)}: is one of GPT-2's two files, and {_GPT2_PARTNER[kind]} is not beside it; "
-                "name both with Tokenizer.from_gpt2_files(vocab, merges)"
+                f"{os.fspath(path)}: is one of GPT-2's two files, and {_GPT2_PARTNER[kind]} is not beside "
+                "it; name both with Tokenizer.from_gpt2_files(vocab, merges)"
             )
             raise FormatError(message)
         vocab, merges = (path, beside) if kind == "gpt2-vocab" else (beside, path)
