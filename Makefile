@@ -88,8 +88,8 @@ type: dev ## check types, and the type stub against the extension
 
 check: lint type test ## everything before a commit
 
-parity: dev data ## compare ids and merges with other tokenizers only
-	$(BIN)/python -m pytest tests/parity
+parity: dev data ## compare ids and merges with other tokenizers, on whole corpora too
+	$(BIN)/python -m pytest tests/parity -m "slow or not slow"
 
 bench: dev data ## measure speed beside other tokenizers
 	$(BIN)/python benchmarks/compare.py encode $(BYTELOOM_TEST_DATA)

@@ -275,7 +275,7 @@ fn damage(file: &[u8], times: usize, random: &mut Random) {
 #[test]
 fn damaged_models_give_an_error_or_work() {
     let file = Model::small().file();
-    damage(&file, 4000, &mut Random(1));
+    damage(&file, 10_000, &mut Random(1));
     for end in 0..file.len() {
         assert!(!message(&file[..end]).is_empty(), "cut at {end}");
     }
