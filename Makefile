@@ -36,7 +36,7 @@ demo: build ## build, then train a small tokenizer and look at it
 
 test: test-rust test-python ## run all tests
 
-test-rust: $(VENV)/.python
+test-rust: $(VENV)/.python data
 	cargo test -p byteloom-core --quiet
 
 test-python: dev data
@@ -66,7 +66,7 @@ build: $(VENV)/.built ## build the extension and install byteloom into .venv
 
 dev: $(VENV)/.dev $(VENV)/.built ## the same, with the tools for tests, types and lints
 
-data:
+data: $(VENV)/.python
 ifneq ($(wildcard ../shared/data/unpack.py),)
 	@mkdir -p $(DATA) && $(BIN)/python ../shared/data/unpack.py $(DATA)
 endif

@@ -279,11 +279,11 @@ class HuggingFaceAdapter(View):
         """All tokens, special ones included, and their ids."""
         tok = self._tok
         vocab = {tok.id_to_token(id_): id_ for id_, _ in ordinary_tokens(tok)}
-        return vocab | tok.special_tokens
+        return vocab | tok.added_tokens | tok.special_tokens
 
     def get_added_vocab(self) -> dict[str, int]:
-        """The special tokens and their ids."""
-        return self._tok.special_tokens
+        """The added tokens, special or not, and their ids."""
+        return self._tok.added_tokens | self._tok.special_tokens
 
     @property
     def vocab(self) -> dict[str, int]:
@@ -292,8 +292,8 @@ class HuggingFaceAdapter(View):
 
     @property
     def vocab_size(self) -> int:
-        """The number of tokens without special ones; `len()` counts all."""
-        return self._tok.vocab_size - len(self._tok.special_tokens)
+        """The number of tokens without added ones; `len()` counts all."""
+        return self._tok.vocab_size - len(self.get_added_vocab())
 
     def __len__(self) -> int:
         return self._tok.vocab_size

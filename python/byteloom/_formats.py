@@ -87,7 +87,22 @@ def read_huggingface(path: Path, data: bytes, cache_bytes: int | None) -> _nativ
     """A `tokenizer.json`, with the `tokenizer_config.json` beside it where there is one."""
     beside = os.path.join(os.path.dirname(os.fspath(path)), "tokenizer_config.json")  # noqa: PTH118, PTH120
     config = read_bytes(beside) if os.path.exists(beside) else None  # noqa: PTH110
+    template = os.path.join(os.path.dirname(os.fspath(path)), "chat_template.jinja")  # noqa: PTH118, PTH120
+    if os.path.exists(template):  # noqa: PTH110
+        config = _with_chat_template(config, template, beside)
     return read_named(path, lambda: _native.from_huggingface(data, config, cache_bytes=cache_bytes))
+
+
+def _with_chat_template(config: bytes | None, template: str, name: str) -> bytes:
+    """The config with the template of the file beside it, which newer versions of `transformers` write."""
+    import json  # noqa: PLC0415
+
+    try:
+        merged = {} if config is None else json.loads(config)
+        merged["chat_template"] = read_bytes(template).decode()
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"{name} with {template}: {error}") from None
+    return json.dumps(merged).encode()
 
 
 def read_gpt2_files(

@@ -19,7 +19,7 @@ Dtype: TypeAlias = Literal["uint16", "uint32"] | type[np.uint16] | type[np.uint3
 __version__: str
 
 class NativeTokenizer:
-    def __new__(cls, native: NativeTokenizer, /) -> Self: ...
+    def __new__(cls, native: NativeTokenizer | None = None, /) -> Self: ...
 
     # Text in, ids out.
     def encode(

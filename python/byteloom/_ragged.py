@@ -122,8 +122,11 @@ class Ragged:
         if max_length is not None and max_length < 0:
             msg = f"max_length must be 0 or more, not {max_length}"
             raise ValueError(msg)
+        if not hasattr(pad_id, "__index__"):
+            msg = f"pad_id must be an integer, not {type(pad_id).__name__}"
+            raise TypeError(msg)
         if not 0 <= pad_id <= np.iinfo(self.ids.dtype).max:
-            msg = f"pad_id {pad_id} does not fit {self.ids.dtype}; ask for dtype='uint32' when encoding"
+            msg = f"pad_id {pad_id} does not fit the ids, which are {self.ids.dtype}"
             raise ValueError(msg)
         lengths = self.lengths
         width = int(lengths.max(initial=0)) if max_length is None else max_length

@@ -134,10 +134,16 @@ def _tiktoken(
         pattern = pattern or ours.pattern
         special_tokens = ours.special_tokens if special_tokens is None else special_tokens
     ranks: dict[bytes, int] = {}
-    for line in Path(path).read_bytes().splitlines():
+    for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
         if line:
-            token, rank = line.split()
-            ranks[base64.b64decode(token)] = int(rank)
+            try:
+                token, rank = line.split()
+                ranks[base64.b64decode(token)] = int(rank)
+            except ValueError:
+                message = (
+                    f"{os.fspath(path)}: line {number} is not base64 and a rank, so tiktoken does not read it"
+                )
+                raise FormatError(message) from None
     special = dict(special_tokens)
     enc = tiktoken.Encoding(Path(path).name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
     compiled = importlib.import_module("regex").compile(pattern) if installed("regex") else None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Tokenizer(_native.NativeTokenizer):
     """A byte-level BPE tokenizer: text to ids and back, without loss.
 
-    A tokenizer is made by `Tokenizer.train`, `Tokenizer.load` or `Tokenizer.from_tiktoken` and never changes
+    A tokenizer is made by `Tokenizer.train`, `Tokenizer.load` or one of the `from_` methods and never changes
     after that: it can be shared between threads, pickled, compared, and used as a key.
 
     >>> import byteloom as bl
@@ -140,9 +140,13 @@ class Tokenizer(_native.NativeTokenizer):
             )
         tok = cls(native)
         if tok.vocab_size < vocab_size:
+            report = tok.training_report or {}
+            few = "no pair is left that may be merged"
+            if report.get("stopped") == "min_frequency":
+                few = f"no pair occurs {min_frequency} times any more"
             message = (
-                f"training ended with {tok.vocab_size} tokens of the {vocab_size} asked for: no pair occurs "
-                f"{min_frequency} times any more; give it more text, or a lower min_frequency"
+                f"training ended with {tok.vocab_size} tokens of the {vocab_size} asked for: {few}; "
+                "give it more text, or lower min_frequency or raise max_token_length if you set them"
             )
             warnings.warn(message, TrainingWarning, stacklevel=2)
         return tok
@@ -162,6 +166,9 @@ class Tokenizer(_native.NativeTokenizer):
         Hugging Face's `tokenizer.json`, `.tiktoken` rank files, GPT-2's `vocab.json` with `merges.txt`, and
         models of SentencePiece (BPE with byte fallback) and minbpe. A folder is read as `transformers` saves
         one.
+
+        The course's file holds merges alone; the pattern is then `course-words`, and the course's five special
+        tokens come last, as in the course.
 
         A part of a file that cannot be honoured exactly is an error that names it; nothing is guessed or left
         out.
@@ -295,7 +302,7 @@ class Tokenizer(_native.NativeTokenizer):
         return cls(_native.from_json(data, cache_bytes=cache_bytes))
 
     def to_bytes(self) -> bytes:
-        """The tokenizer as the bytes of a native file: JSON in UTF-8, the same for equal tokenizers."""
+        """The tokenizer as the bytes of a native file: JSON in UTF-8."""
         return self._to_json()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -326,6 +333,7 @@ class Tokenizer(_native.NativeTokenizer):
         True
         """
         data, losses = self._to_tiktoken()
+        losses += self._template_loss()
         _formats.refuse_losses("A .tiktoken file", losses, lossy=lossy)
         _formats.write(path, data)
 
@@ -344,7 +352,8 @@ class Tokenizer(_native.NativeTokenizer):
                 `tokenizer.json`, `tokenizer_config.json` with the special tokens and their roles, and the
                 chat template.
             lossy: Write it even where something is lost.
-            chat_template: A Jinja template, written as `chat_template.jinja`; for folders only.
+            chat_template: A Jinja template, written as `chat_template.jinja`; for folders only. By default the
+                one that the tokenizer came with.
             merges_format: `"pairs"`, or `"legacy"`: strings, as `tokenizers` before 0.20 needs them.
 
         Raises:
@@ -363,6 +372,7 @@ class Tokenizer(_native.NativeTokenizer):
             raise ValueError(message)
         alone = os.fspath(path).endswith(".json")
         data, losses = self._to_huggingface(merges_format == "legacy", not alone)
+        losses += self._template_loss() if alone else []
         _formats.refuse_losses("tokenizer.json", losses, lossy=lossy)
         if alone:
             if chat_template is not None:
@@ -372,6 +382,8 @@ class Tokenizer(_native.NativeTokenizer):
             return
         os.makedirs(path, exist_ok=True)  # noqa: PTH103
         _formats.write(os.path.join(path, "tokenizer.json"), data)  # noqa: PTH118
+        if chat_template is None:
+            chat_template = self.chat_template
         config = self._huggingface_config(chat_template)
         _formats.write(os.path.join(path, "tokenizer_config.json"), config)  # noqa: PTH118
         if chat_template is not None:
@@ -392,6 +404,7 @@ class Tokenizer(_native.NativeTokenizer):
         True
         """
         vocab, merges, losses = self._to_gpt2_files()
+        losses += self._template_loss()
         _formats.refuse_losses("vocab.json with merges.txt", losses, lossy=lossy)
         os.makedirs(folder, exist_ok=True)  # noqa: PTH103
         _formats.write(os.path.join(folder, "vocab.json"), vocab)  # noqa: PTH118
@@ -448,6 +461,24 @@ class Tokenizer(_native.NativeTokenizer):
         return type(self)(self._with_cache_bytes(cache_bytes))
 
     @property
+    def chat_template(self) -> str | None:
+        """The Jinja template that came with a Hugging Face folder, or `None`.
+
+        It is kept in native files and written by `save_huggingface`; byteloom does not run it.
+        """
+        template: str | None = self._facts().get("huggingface", {}).get("chat_template")
+        return template
+
+    def _template_loss(self) -> list[str]:
+        return [] if self.chat_template is None else ["chat template: it stands in a folder only"]
+
+    def _facts(self) -> dict[str, Any]:
+        import json  # noqa: PLC0415 - rarely needed, and not free to import
+
+        facts: dict[str, Any] = json.loads(self._metadata())
+        return facts
+
+    @property
     def training_report(self) -> dict[str, Any] | None:
         """What training did, as plain data; `None` for a tokenizer that was not trained here.
 
@@ -459,9 +490,7 @@ class Tokenizer(_native.NativeTokenizer):
         >>> report["bytes"], report["pretokens"], report["merges"]
         (9, 2, 1)
         """
-        import json  # noqa: PLC0415 - rarely needed, and not free to import
-
-        report: dict[str, Any] | None = json.loads(self._metadata()).get("training")
+        report: dict[str, Any] | None = self._facts().get("training")
         return report
 
     def info(self) -> dict[str, Any]:

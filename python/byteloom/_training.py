@@ -31,7 +31,7 @@ def document_iterator(data: Document | Iterable[Document]) -> Iterator[Document]
         yield bytes(data) if isinstance(data, (bytearray, memoryview)) else data
     elif isinstance(data, os.PathLike):
         yield _text_file(data)
-    elif isinstance(data, Iterable):
+    elif isinstance(data, Iterable) and not hasattr(data, "keys"):
         for document in data:
             yield _text_file(document) if isinstance(document, os.PathLike) else document
     else:

@@ -93,6 +93,9 @@ def verify(
     >>> found.text, found.ids_a, found.ids_b
     ('low', [257], [76, 79, 87])
     """
+    if isinstance(texts, (str, bytes)):
+        message = "texts must be a list or another iterable of texts and paths, not one text"
+        raise TypeError(message)
     special = all(isinstance(side, Tokenizer) or getattr(side, "reads_special", False) for side in (a, b))
     sides = _Sides(_encoder(a, special=special), _encoder(b, special=special))
     names = sorted(_special_tokens(a) | _special_tokens(b)) if special else []

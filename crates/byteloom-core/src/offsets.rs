@@ -169,8 +169,11 @@ impl Tokenizer {
                 continue;
             }
             last = cut;
-            if self.count(&text[start..cut], policy, poll)? <= max_tokens {
-                return Ok(cut);
+            match self.count(&text[start..cut], policy, poll) {
+                Ok(count) if count <= max_tokens => return Ok(cut),
+                // A cut can leave a word standing alone that is a special token only then: no place to cut.
+                Ok(_) | Err(Error::SpecialToken(_)) => {}
+                Err(other) => return Err(other),
             }
             tries += 1;
             if tries > CLOSE_TRIES {

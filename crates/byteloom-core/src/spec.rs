@@ -234,6 +234,12 @@ impl TokenizerSpec {
             Alphabet::CharactersAndBytes(ids) => &ids[..],
             Alphabet::Bytes | Alphabet::CharactersOr(_) => &[],
         };
+        if let Alphabet::CharactersOr(unknown) = self.alphabet
+            && self.vocab.bytes(unknown).is_none()
+            && self.special.by_id(unknown).is_none()
+        {
+            return Err(Error::Vocabulary(format!("the id {unknown} of unknown characters is no token")));
+        }
         for (byte, &id) in fallback.iter().enumerate() {
             if self.vocab.bytes(id).is_some() || fallback[..byte].contains(&id) {
                 return Err(Error::Vocabulary(format!(

@@ -36,12 +36,12 @@ fn unknown_token_alone(py: Python<'_>, id: TokenId) -> PyErr {
 #[pymethods]
 impl NativeTokenizer {
     #[new]
-    #[pyo3(signature = (native, /))]
-    fn new(native: &Bound<'_, PyAny>) -> PyResult<Self> {
-        match native.cast::<Self>() {
-            Ok(native) => Ok(Self(native.get().0.clone())),
-            Err(_) => Err(PyTypeError::new_err(
-                "a Tokenizer is made by Tokenizer.train(…), Tokenizer.load(…) or Tokenizer.from_tiktoken(…)",
+    #[pyo3(signature = (native = None, /))]
+    fn new(native: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        match native.map(|native| native.cast::<Self>()) {
+            Some(Ok(native)) => Ok(Self(native.get().0.clone())),
+            _ => Err(PyTypeError::new_err(
+                "a Tokenizer is made by Tokenizer.train(…), Tokenizer.load(…) or one of the Tokenizer.from_ methods",
             )),
         }
     }
@@ -52,7 +52,8 @@ impl NativeTokenizer {
         self.0.vocab_size()
     }
 
-    /// The same as `vocab_size`, under tiktoken's name.
+    /// The same as `vocab_size`. Where ids have holes, a table of embeddings needs `max_token_id + 1` rows, which is
+    /// what tiktoken's `n_vocab` is.
     #[getter]
     fn n_vocab(&self) -> usize {
         self.0.vocab_size()

@@ -13,7 +13,7 @@ use byteloom_core::train::{InvalidUtf8, Progress, TrainConfig, TrainReport, Trai
 use byteloom_core::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
 
 use crate::make::cache_limit;
 use crate::options::threads as thread_option;
@@ -78,7 +78,8 @@ enum Document {
 }
 
 fn document(item: &Bound<'_, PyAny>, index: usize, surrogates: Surrogates) -> PyResult<Document> {
-    if item.is_instance_of::<PyString>() || item.is_instance_of::<PyBytes>() {
+    let is_text = item.is_instance_of::<PyString>() || item.is_instance_of::<PyBytes>();
+    if is_text || item.is_instance_of::<PyByteArray>() || item.is_instance_of::<PyMemoryView>() {
         return text::text(item, surrogates, || format!("document {index}")).map(Document::Text);
     }
     match item.extract::<PathBuf>() {

@@ -112,7 +112,8 @@ def _save(tok: byteloom.Tokenizer, output: str, wanted: str, *, lossy: bool) -> 
     except byteloom.FormatError as error:
         if lossy or "lossy" not in str(error):
             raise
-        raise click.ClickException(f"{error}; --lossy writes it all the same") from None
+        words = str(error).replace("Pass lossy=True", "Pass --lossy")
+        raise click.ClickException(words) from None
 
 
 def _source_library(path: str) -> str | None:

@@ -255,8 +255,19 @@ fn read_sections(sections: &Map<String, Value>) -> Result<TokenizerSpec> {
         special: read_special(sections)?,
         special_position,
         alphabet: read_alphabet(section(sections, "alphabet")?)?,
-        metadata: section(sections, "metadata")?.clone(),
+        metadata: read_metadata(section(sections, "metadata")?)?,
     })
+}
+
+/// Facts that byteloom itself reads must be objects; what is in them is for people.
+fn read_metadata(value: &Value) -> Result<Value> {
+    let facts = value.as_object().ok_or_else(|| Error::format("metadata", "must be an object"))?;
+    for name in ["training", "huggingface"] {
+        if facts.get(name).is_some_and(|fact| !fact.is_object()) {
+            return Err(Error::format(format!("metadata.{name}"), "must be an object"));
+        }
+    }
+    Ok(value.clone())
 }
 
 fn section<'s>(sections: &'s Map<String, Value>, name: &str) -> Result<&'s Value> {

@@ -151,6 +151,16 @@ pub(super) fn read_config(data: &[u8], spec: &mut TokenizerSpec) -> Result<()> {
         }
         names.insert(key, json!(content));
     }
+    match get(entries, "chat_template") {
+        Json::Null => {}
+        Json::String(template) => drop(names.insert("chat_template".to_owned(), json!(template))),
+        other => {
+            return Err(Error::format(
+                "tokenizer_config.json: chat_template",
+                format!("must be one template as a string, not {}", other.kind()),
+            ));
+        }
+    }
     for (key, added) in [("add_bos_token", spec.special.bos), ("add_eos_token", spec.special.eos)] {
         if let Some(wanted) = flag(entries, key, "tokenizer_config.json")?
             && wanted != added.is_some()
