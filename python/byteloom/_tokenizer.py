@@ -167,8 +167,8 @@ class Tokenizer(_native.NativeTokenizer):
         models of SentencePiece (BPE with byte fallback) and minbpe. A folder is read as `transformers` saves
         one.
 
-        The course's file holds merges alone; the pattern is then `course-words`, and the course's five special
-        tokens come last, as in the course.
+        The course's file holds merges alone; the pattern is then `course-words`, and the course's five
+        special tokens come last, as in the course.
 
         A part of a file that cannot be honoured exactly is an error that names it; nothing is guessed or left
         out.
@@ -352,8 +352,8 @@ class Tokenizer(_native.NativeTokenizer):
                 `tokenizer.json`, `tokenizer_config.json` with the special tokens and their roles, and the
                 chat template.
             lossy: Write it even where something is lost.
-            chat_template: A Jinja template, written as `chat_template.jinja`; for folders only. By default the
-                one that the tokenizer came with.
+            chat_template: A Jinja template, written as `chat_template.jinja`; for folders only. By default
+                the one that the tokenizer came with.
             merges_format: `"pairs"`, or `"legacy"`: strings, as `tokenizers` before 0.20 needs them.
 
         Raises:

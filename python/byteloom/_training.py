@@ -31,7 +31,10 @@ def document_iterator(data: Document | Iterable[Document]) -> Iterator[Document]
         yield bytes(data) if isinstance(data, (bytearray, memoryview)) else data
     elif isinstance(data, os.PathLike):
         yield _text_file(data)
-    elif isinstance(data, Iterable) and not hasattr(data, "keys"):
+    elif isinstance(data, Iterable):
+        if hasattr(data, "keys"):
+            message = f"data must be documents, not a mapping ({type(data).__name__}); pass its values"
+            raise TypeError(message)
         for document in data:
             yield _text_file(document) if isinstance(document, os.PathLike) else document
     else:

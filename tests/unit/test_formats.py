@@ -230,3 +230,36 @@ def test_ranks_with_holes_and_limits(tmp_path):
         path.write_bytes(b"\n".join([*rows, bad]))
         with pytest.raises((bl.FormatError, bl.VocabularyError)):
             bl.Tokenizer.load(path, pattern="none")
+
+
+def test_a_chat_template_travels(gpt2_like, tmp_path):
+    gpt2_like.save_huggingface(tmp_path / "a", chat_template="{{ messages }}")
+    tok = bl.Tokenizer.load(tmp_path / "a")
+    assert tok.chat_template == "{{ messages }}"
+    tok.save(tmp_path / "own.json")
+    bl.Tokenizer.load(tmp_path / "own.json").save_huggingface(tmp_path / "b")
+    assert (tmp_path / "b" / "chat_template.jinja").read_text("utf-8") == "{{ messages }}"
+    for save, path in ((tok.save_huggingface, "t.json"), (tok.save_tiktoken, "t.tiktoken")):
+        with pytest.raises(bl.FormatError, match="chat template"):
+            save(tmp_path / path)
+
+
+def test_a_cut_does_not_free_a_word_that_is_special_alone(hf_file):
+    path, file = hf_file
+    file["added_tokens"] = [
+        {"id": 5000, "content": "<m>", "single_word": True, "lstrip": False, "rstrip": False}
+        | {"normalized": False, "special": True}
+    ]
+    tok = bl.Tokenizer.load(rewrite(path, file))
+    text = "a <m>cat and <m>dog"
+    for budget in range(1, 12):
+        assert tok.count(tok.truncate(text, budget)) <= budget
+        assert "".join(tok.chunk(text, budget)) == text
+
+
+@pytest.mark.parametrize("metadata", [None, [], 5, {"training": 5}, {"huggingface": "x"}])
+def test_odd_metadata_is_refused(gpt2_like, metadata):
+    file = json.loads(gpt2_like.to_bytes())
+    file["metadata"] = metadata
+    with pytest.raises(bl.FormatError, match="metadata"):
+        bl.Tokenizer.from_bytes(json.dumps(file).encode())

@@ -1,8 +1,8 @@
 """The command `byteloom`: one file a command, loaded when it is called for.
 
 Bytes in, bytes out: text is UTF-8 whatever the locale. Progress and messages go to stderr only. Exit codes:
-0 done, 1 it could not be done, 2 the call was wrong or the text not UTF-8, 130 interrupted, 141 the reader went
-away.
+0 done, 1 it could not be done, 2 the call was wrong or the text not UTF-8, 130 interrupted,
+141 the reader went away.
 """
 
 from __future__ import annotations
