@@ -210,3 +210,13 @@ def test_doctor_of_a_published_file(run, data_dir):
     done = run("doctor", data_dir / "vocab" / "gpt2.tokenizer.json", "--embedding-rows", "50256")
     assert done.returncode == 1
     assert done.stdout.startswith(b"error    ids-beyond-embedding: 1 id ")
+
+
+def test_verify_tells_a_file_only_what_it_does_not_hold(run, tok_file, special_tok):
+    assert run("convert", tok_file, "out.tiktoken", "--lossy").returncode == 0
+    given = [f"--special={name}={i}" for name, i in special_tok.special_tokens.items()]
+    same = run("verify", tok_file, "out.tiktoken", "--pattern", "cl100k", *given)
+    assert same.returncode == 0, same.stdout + same.stderr
+    differ = run("verify", "out.tiktoken", tok_file, "--pattern", "gpt2", *given)
+    assert differ.returncode == 1
+    assert run("verify", tok_file, "out.tiktoken", "--special", "nonsense").returncode == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypedDict, TypeVar
 
@@ -82,10 +82,12 @@ def tokenizer_argument(function: F) -> F:
     return click.argument("tokenizer", type=click.Path())(function)
 
 
-def load_tokenizer(path: str, pattern: str | None = None) -> byteloom.Tokenizer:
+def load_tokenizer(
+    path: str, pattern: str | None = None, special_tokens: Mapping[str, int] | None = None
+) -> byteloom.Tokenizer:
     """The tokenizer of a file."""
     try:
-        return byteloom.Tokenizer.load(path, pattern=pattern)
+        return byteloom.Tokenizer.load(path, pattern=pattern, special_tokens=special_tokens)
     except byteloom.FormatError as error:
         if pattern is None and "holds no pattern" in str(error):
             raise click.ClickException(

@@ -37,7 +37,15 @@ _REFERENCES = ("tokenizers", "tiktoken", "sentencepiece")
     "--pattern",
     type=TEXT,
     metavar="NAME",
-    help="Pre-tokenizer pattern, only for .tiktoken files that are none of OpenAI's.",
+    help="Pre-tokenizer pattern, for files that hold none.",
+)
+@click.option(
+    "--special",
+    "special",
+    multiple=True,
+    type=TEXT,
+    metavar="NAME=ID",
+    help="Special token of files that hold none; may be given several times.",
 )
 @click.option("--json", is_flag=True, help="Print the report as JSON.")
 def command(
@@ -47,6 +55,7 @@ def command(
     reference: str | None,
     texts: tuple[str, ...],
     pattern: str | None,
+    special: tuple[str, ...],
     json: bool,
 ) -> None:
     """Check that two tokenizer files give the same ids.
@@ -60,16 +69,18 @@ def command(
       byteloom verify tok.json tokenizer.json
       byteloom verify tokenizer.json --reference tokenizers --text book.txt
       byteloom verify cl100k_base.tiktoken --reference tiktoken --json
+      byteloom verify tok.json ranks.tiktoken --pattern gpt2 --special '<|end|>=5000'
 
     Next: `byteloom doctor tokenizer.json` says what else may be wrong with a file.
     """
     ctx = click.get_current_context()
     if b is None and reference is None:
         raise click.UsageError("name a second tokenizer, or a library with --reference", ctx)
-    tok = load_tokenizer(a, pattern)
+    specials = dict(_named_id(text) for text in special) or None
+    tok = _load(a, pattern, specials)
     other: byteloom.Tokenizer | byteloom.Reference
     if reference is None:
-        other, name = load_tokenizer(str(b), pattern), shown(str(b))
+        other, name = _load(str(b), pattern, specials), shown(str(b))
     else:
         other = reference_of(reference, b or a, tok if b is None else None, pattern)
         name = shown(other.name)
@@ -79,6 +90,23 @@ def command(
     else:
         click.echo("\n".join(_lines(report, shown(a), name)))
     ctx.exit(0 if report else 1)
+
+
+def _named_id(text: str) -> tuple[str, int]:
+    name, _, number = text.rpartition("=")
+    if not name or not number.isdecimal():
+        raise click.BadParameter(f"{text!r} is not NAME=ID, such as '<|end|>=5000'", param_hint="--special")
+    return name, int(number)
+
+
+def _load(path: str, pattern: str | None, specials: dict[str, int] | None) -> byteloom.Tokenizer:
+    """The tokenizer of a file; what was given for files that do not hold it is left out where one does."""
+    try:
+        return load_tokenizer(path, pattern, specials)
+    except byteloom.FormatError as error:
+        if "holds its own pattern" not in str(error):
+            raise
+        return load_tokenizer(path)
 
 
 class _File:
