@@ -1,5 +1,8 @@
-"""Faults of files that other tokenizers had. `tests/unit/test_formats.py` and the Rust tests of the formats hold the
-rest: damaged rank files, merges.txt, unknown parts, SentencePiece models, ten thousand mutations a format."""
+"""Faults of files that other tokenizers had.
+
+The rest is in `tests/unit/test_formats.py` and in the Rust tests of the formats: damaged rank files, merges.txt,
+unknown parts, SentencePiece models, ten thousand mutations a format.
+"""
 
 import base64
 import json
