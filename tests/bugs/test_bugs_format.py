@@ -1,7 +1,7 @@
 """Faults of files that other tokenizers had.
 
-The rest is in `tests/unit/test_formats.py` and in the Rust tests of the formats: damaged rank files, merges.txt,
-unknown parts, SentencePiece models, ten thousand mutations a format.
+The rest is in `tests/unit/test_formats.py` and in the Rust tests of the formats: damaged rank files,
+merges.txt, unknown parts, SentencePiece models, ten thousand mutations a format.
 """
 
 import base64
