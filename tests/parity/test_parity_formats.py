@@ -112,6 +112,21 @@ def test_exported_rank_files_encode_the_same_there(tmp_path, data_dir, corpus, n
     assert_same(ours, theirs, texts)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("corpus_name", CORPORA)
+def test_an_exported_file_on_whole_corpora(tmp_path, data_dir, documents, corpus_name):
+    ours = bl.Tokenizer.load(data_dir / "vocab" / "cl100k_base.tiktoken")
+    path = tmp_path / "tokenizer.json"
+    ours.save_huggingface(path)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+    texts = documents(corpus_name)
+    for start in range(0, len(texts), 500):
+        batch = texts[start : start + 500]
+        expected = [found.ids for found in theirs.encode_batch_fast(batch, add_special_tokens=False)]
+        assert ours.encode_batch(batch, allowed_special="all") == expected
+
+
 @pytest.mark.parametrize(
     "flags",
     [{"lstrip": True}, {"rstrip": True}, {"single_word": True}, {"normalized": True}, {"special": False}],
