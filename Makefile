@@ -89,6 +89,7 @@ type: dev ## check types, and the type stub against the extension
 check: lint type test ## everything before a commit
 
 parity: dev data ## compare ids and merges with other tokenizers, on whole corpora too
+	cargo test -p byteloom-core --lib --quiet -- --ignored
 	$(BIN)/python -m pytest tests/parity -m "slow or not slow"
 
 bench: dev data ## measure speed beside other tokenizers

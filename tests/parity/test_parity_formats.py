@@ -115,11 +115,14 @@ def test_exported_rank_files_encode_the_same_there(tmp_path, data_dir, corpus, n
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("corpus_name", CORPORA)
-def test_an_exported_file_on_whole_corpora(tmp_path, data_dir, documents, corpus_name):
+def test_an_exported_file_on_whole_corpora(tmp_path, data_dir, corpus, documents, corpus_name):
     ours = bl.Tokenizer.load(data_dir / "vocab" / "cl100k_base.tiktoken")
     path = tmp_path / "tokenizer.json"
     ours.save_huggingface(path)
     theirs = tokenizers.Tokenizer.from_file(str(path))
+    whole = corpus(corpus_name)
+    expected = theirs.encode_batch_fast([whole], add_special_tokens=False)[0].ids
+    assert ours.encode(whole, allowed_special="all") == expected
     texts = documents(corpus_name)
     for start in range(0, len(texts), 500):
         batch = texts[start : start + 500]
