@@ -448,7 +448,7 @@ class _Encoder:
             if ordinary := [token for token in missing if token in added]:
                 raise ChatError(
                     f"{ordinary[0]!r} is an added token of the tokenizer but no special one: it is read in "
-                    "every text, so that contents could forge turns; mark it as special in the tokenizer's file"
+                    "every text, so that contents could forge turns; mark it as special in its file"
                 )
             names = ", ".join(map(repr, missing))
             raise ChatError(
@@ -506,7 +506,7 @@ class _Encoder:
         return ChatEncoding(ids, mask, placed)
 
     def _later(self, text: str) -> tuple[list[int], list[tuple[int, int]]] | None:
-        """Ids and byte spans of `text` as ordinary text that is not the first: where that makes a difference."""
+        """Ids and byte spans of `text` as ordinary text that is not the first, where it matters."""
         lead = next((token for token in self.leads if token not in text), None)
         if lead is None:
             return None
@@ -515,6 +515,6 @@ class _Encoder:
         )
         size = 1 + len(lead.encode())
         first = bisect_right(spans, size - 1, key=_end)  # the lead itself
-        if spans[first] != (1, size):
+        if spans[first : first + 1] != [(1, size)]:
             return None
         return ids[first + 1 :], [(begin - size, end - size) for begin, end in spans[first + 1 :]]
