@@ -163,7 +163,7 @@ def _part_fault(part: str, value: object) -> str | None:
         return None
     if not isinstance(value, str):
         return f"must be a string, not {type(value).__name__}"
-    if not value and part not in ("turn_end", "default_system"):
+    if not value and part not in ("turn_end", "default_system", "role"):
         return "is empty"
     return surrogate_fault(value)
 
