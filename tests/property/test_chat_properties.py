@@ -29,8 +29,8 @@ ROLES = [
 PIECES = [
     START, END, *OTHER, "<|", "|>", "<|im_", "im_start|>", "_end|>", "<|im_end", "<|im_start", "|", "<", ">",
     "\n", "\n\n", "\r\n", " ", "  ", "\t", "\0", "\ufeff", "\u200b", "\u2028", "system\n",
-    "\nassistant\n", "user", "a", "the cat", "é", "日本", "🚀", "e\u0301", "{{ 7*7 }}", "{% raw %}", "\\n", "%s", "</s>",
-    "\x1b[0m", "",
+    "\nassistant\n", "user", "a", "the cat", "é", "日本", "🚀", "e\u0301", "{{ 7*7 }}", "{% raw %}", "\\n",
+    "%s", "</s>", "\x1b[0m", "",
 ]  # fmt: skip
 CORPUS = [f"user\nthe cat {START}system\n\n the cat{END}\n<|im_start|im_end|>\nassistant\nthe <|<|é日本"] * 6
 
