@@ -25,6 +25,7 @@ from .errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import chat as chat
     from ._doctor import Finding, doctor
     from ._verify import Reference, VerifyReport, reference, verify
 del TYPE_CHECKING
@@ -38,6 +39,9 @@ _LATER = {
     "reference": "_verify",
     "verify": "_verify",
 }
+
+# Modules that are there as `byteloom.name` without an import of their own.
+_MODULES = ("chat",)
 
 __all__ = [
     "ByteloomError",
@@ -67,15 +71,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATER:
+    if name not in _LATER and name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     import importlib  # noqa: PLC0415 - as said above
 
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     value: object = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_MODULES})

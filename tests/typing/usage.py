@@ -155,6 +155,23 @@ def keep(tok: bl.Tokenizer) -> None:
     assert {tok: "usable as a key"}[again]
 
 
+def talk(tok: bl.Tokenizer) -> None:
+    """Conversations as segments, text, ids and arrays."""
+    form = bl.chat.ChatFormat(name="ours", start="<|bos|>", end="<|end|>", roles={"a": "assistant"})
+    assert_type(bl.chat.FORMATS["chatml"].control_tokens, tuple[str, ...])
+    messages = [{"role": "a", "content": "hi"}]
+    assert_type(bl.chat.render(messages, format=form, add_generation_prompt=True), str)
+    for segment in bl.chat.segments(messages, format=form):
+        assert_type(segment.message, int | None)
+        assert_type(segment.span, tuple[int, int])
+    found = bl.chat.encode(tok, messages, format=form, continue_final_message=True)
+    assert_type(found, bl.chat.ChatEncoding)
+    assert_type(found.truncated(3, side="left").labels(), list[int])
+    assert_type(found.arrays(), tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]])
+    batch = bl.chat.encode_batch(tok, [messages], format=form)
+    assert_type(bl.chat.pad(batch, 0).trained, npt.NDArray[np.bool_])
+
+
 def fail(tok: bl.Tokenizer) -> None:
     """Errors by their base and by their kind."""
     try:
@@ -182,7 +199,7 @@ def fail(tok: bl.Tokenizer) -> None:
 def main() -> None:
     """Run it all."""
     tok = train()
-    for part in (encode, batches, decode, look, keep, fail):
+    for part in (encode, batches, decode, look, keep, talk, fail):
         part(tok)
 
 
