@@ -101,6 +101,7 @@ impl Random {
             min_frequency: 1 + self.below(3),
             max_token_length: [None, Some(2 + self.below(5) as usize)][self.below(2) as usize],
             order: PairOrder::SmallestPair,
+            taken: Vec::new(),
         };
         (corpus, options)
     }
@@ -117,7 +118,7 @@ fn trained(corpus: &Corpus, options: &Options, tie_break: TieBreak) -> Learned {
         min_frequency: options.min_frequency,
         max_token_length: options.max_token_length,
         tie_break,
-        threads: 1,
+        ..TrainConfig::default()
     };
     let none = SpecialMatcher::new([]).unwrap();
     let mut trainer = Trainer::new(PreTokenizer::new("none").unwrap(), none, config).unwrap();
@@ -174,7 +175,8 @@ fn bytes(words: &[(&str, u64)]) -> Vec<(Vec<u32>, u64)> {
 }
 
 fn options(merges: usize, min_frequency: u64) -> Options {
-    Options { merges, min_frequency, max_token_length: None, order: PairOrder::SmallestPair }
+    let order = PairOrder::SmallestPair;
+    Options { merges, min_frequency, max_token_length: None, order, taken: Vec::new() }
 }
 
 #[test]
