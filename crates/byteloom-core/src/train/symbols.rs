@@ -44,7 +44,7 @@ impl Symbols {
 #[derive(Debug)]
 pub(super) enum Numbers {
     /// By byte.
-    Bytes([u8; 256]),
+    Bytes(Box<[u8; 256]>),
     /// The place in this list, which ascends.
     Characters(Vec<char>),
 }
@@ -52,7 +52,7 @@ pub(super) enum Numbers {
 impl Numbers {
     pub(super) fn new(symbols: Symbols, tie_break: TieBreak, counts: &PretokenCounts) -> Result<Self> {
         match symbols {
-            Symbols::Bytes => Ok(Self::Bytes(tie_break.symbol_of_byte())),
+            Symbols::Bytes => Ok(Self::Bytes(Box::new(tie_break.symbol_of_byte()))),
             Symbols::Characters => distinct_characters(counts).map(Self::Characters),
         }
     }
