@@ -121,7 +121,8 @@ def train(words, merges, tie_break="smallest_pair", min_frequency=2, max_token_l
 def learn(words, tie_break, min_frequency=2, max_token_length=None, base=None, taken=()):
     """Every pair that training joins, one after the other, with its count.
 
-    `base` are the symbols that words are made of, by number: the bytes unless given. No merge makes one of `taken`.
+    `base` are the symbols that words are made of, by number: the bytes unless given. No merge makes one of
+    `taken`.
     """
     tokens = [bytes([byte]) for byte in range(256)] if base is None else list(base)
     states = [(list(word), times) for word, times in words.items()]
