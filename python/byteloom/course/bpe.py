@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import byteloom as bl
 
 from . import report
 from .engine import text_of, train_quietly, whole_number
 from .files import read_state, write_json
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["SPECIAL_TOKENS", "BPETokenizer", "ByteLevelBPETokenizer"]
 
@@ -246,7 +249,7 @@ class BPETokenizer:
         report.say(f"Tokenizer saved to {os.fspath(path)}")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> BPETokenizer:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a tokenizer that `save` wrote, and print where from.
 
         Raises:

@@ -23,11 +23,15 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import byteloom as bl
 
 from .engine import text_of, train_quietly, whole_number
 from .pairs import merge
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["CACHE_WORDS", "PATTERN", "SPECIALS", "Tokenizer", "merge"]
 
@@ -94,7 +98,7 @@ class Tokenizer:
         return len(self.pieces) + len(self.special)
 
     @classmethod
-    def train(cls, text: str, vocab_size: int) -> Tokenizer:
+    def train(cls, text: str, vocab_size: int) -> Self:
         """Learn rules from text: join the most frequent pair of neighbours, again and again.
 
         A word counts as often as it occurs. Of pairs that occur equally often, the one with the smaller ids
@@ -183,7 +187,7 @@ class Tokenizer:
             file.write(rules)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Tokenizer:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read rules that `save` wrote.
 
         Raises:
