@@ -316,13 +316,13 @@ fn repeated_piece(pieces: &[Vec<u8>], symbols: usize, base: TokenId) -> Option<E
     for (index, piece) in pieces.iter().enumerate() {
         let Some(first) = seen.insert(piece, index) else { continue };
         let shown = String::from_utf8_lossy(piece);
-        return Some(match index.checked_sub(symbols) {
-            None => Error::format(format!("characters[{index}]"), format!("is {shown:?} again")),
-            Some(merge) => Error::format(
-                format!("merges[{merge}]"),
-                format!("makes {shown:?}, which is the token {} already", base as usize + first),
-            ),
-        });
+        return Some(Error::Vocabulary(match index.checked_sub(symbols) {
+            None => format!("characters[{index}]: is {shown:?} again"),
+            Some(merge) => {
+                let known = base as usize + first;
+                format!("merges[{merge}]: makes {shown:?}, which is the token {known} already")
+            }
+        }));
     }
     None
 }
