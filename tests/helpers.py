@@ -59,6 +59,12 @@ def train_quietly(data, vocab_size, **options):
         return bl.Tokenizer.train(data, vocab_size, **options)
 
 
+def kept_report(tok):
+    """The part of the training report that files and pickles hold: all but the counts of the merges."""
+    report = tok.training_report
+    return report and {key: value for key, value in report.items() if key != "counts"}
+
+
 @contextmanager
 def raises_cleanly(*expected):
     """The block must raise one of `expected`, or any documented error if none is given.

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import islice, pairwise
 
 # The built-in patterns that mean what Python's `re` makes of them.
 COURSE_PATTERNS = {
@@ -71,13 +71,17 @@ def encode_ranks(piece, ranks):
     return [ranks[token] for token in tokens]
 
 
-def encode_merges(piece, merges):
+def encode_merges(piece, merges, base=256):
     """One pre-token by a list of merges of ids: bytes are 0 to 255, and merge `i` makes the id `256 + i`.
+
+    With another number of base symbols, `piece` is their numbers; one that is unknown is `None`.
 
     >>> encode_merges(b"aaaa", [(97, 97)])
     [256, 256]
+    >>> encode_merges([0, 1, None], [(0, 1)], base=2)
+    [2, None]
     """
-    made = {pair: 256 + index for index, pair in enumerate(merges)}
+    made = {pair: base + index for index, pair in enumerate(merges)}
     return merge_lowest(piece, lambda a, b: made.get((a, b)), lambda a, b: made[a, b])
 
 
@@ -100,7 +104,7 @@ def hugging_face_order(token_id):
     return PLACES.get(token_id, token_id)
 
 
-def train(words, merges, tie_break="smallest_pair", min_frequency=2, max_token_length=None):
+def train(words, merges, tie_break="smallest_pair", min_frequency=2, max_token_length=None, **more):
     """The pairs that training joins, at most `merges` of them; every round counts everything anew.
 
     `words` maps a pre-token to how often it occurs, in order of first appearance.
@@ -110,10 +114,19 @@ def train(words, merges, tie_break="smallest_pair", min_frequency=2, max_token_l
     >>> train({b"aaabdaaabac": 1}, 3, "first_seen")
     [(97, 97), (256, 97), (257, 98)]
     """
-    tokens = [bytes([byte]) for byte in range(256)]
+    learned = learn(words, tie_break, min_frequency, max_token_length, **more)
+    return [pair for pair, _ in islice(learned, merges)]
+
+
+def learn(words, tie_break, min_frequency=2, max_token_length=None, base=None, taken=()):
+    """Every pair that training joins, one after the other, with its count.
+
+    `base` are the symbols that words are made of, by number: the bytes unless given. No merge makes one of
+    `taken`.
+    """
+    tokens = [bytes([byte]) for byte in range(256)] if base is None else list(base)
     states = [(list(word), times) for word, times in words.items()]
-    learned = []
-    while len(learned) < merges:
+    while True:
         counts = Counter()  # keeps the order in which pairs are met
         for state, times in states:
             for pair in pairwise(state):
@@ -122,10 +135,11 @@ def train(words, merges, tie_break="smallest_pair", min_frequency=2, max_token_l
             (left, right): count
             for (left, right), count in counts.items()
             if count >= min_frequency
+            and tokens[left] + tokens[right] not in taken
             and (max_token_length is None or len(tokens[left] + tokens[right]) <= max_token_length)
         }
         if not allowed:
-            break
+            return
         top = max(allowed.values())
         tied = [pair for pair, count in allowed.items() if count == top]
         if tie_break == "first_seen":
@@ -134,11 +148,21 @@ def train(words, merges, tie_break="smallest_pair", min_frequency=2, max_token_l
             best = min(tied, key=lambda pair: (hugging_face_order(pair[0]), hugging_face_order(pair[1])))
         else:
             best = min(tied)
-        learned.append(best)
+        yield best, top
         tokens.append(tokens[best[0]] + tokens[best[1]])
         for state, _ in states:
             join_everywhere(state, best, len(tokens) - 1)
-    return learned
+
+
+def number_characters(words):
+    """The characters of `words` in order, and the words as numbers of characters.
+
+    >>> number_characters({"ba".encode(): 2})
+    (['a', 'b'], {(1, 0): 2})
+    """
+    texts = {word.decode(): times for word, times in words.items()}
+    characters = sorted({character for text in texts for character in text})
+    return characters, {tuple(map(characters.index, text)): times for text, times in texts.items()}
 
 
 def join_everywhere(state, pair, new_id):

@@ -98,7 +98,10 @@ def test_no_file_is_too_long(path):
 
 
 def test_the_library_does_not_print():
+    """Save for the course, which prints what the courses print, in one place."""
     for path in PYTHON_FILES:
+        if path == PACKAGE / "course" / "report.py":
+            continue
         calls = [
             node.lineno
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))

@@ -185,6 +185,7 @@ class NativeTokenizer:
     # What the Python half is built on.
     def _info(self) -> dict[str, Any]: ...
     def _metadata(self) -> str: ...
+    def _merge_counts(self) -> list[int] | None: ...
     def _to_json(self) -> bytes: ...
     def _to_tiktoken(self) -> tuple[bytes, list[str]]: ...
     def _to_huggingface(self, merges_as_strings: bool, with_config: bool, /) -> tuple[bytes, list[str]]: ...
@@ -210,8 +211,11 @@ def train(
     *,
     vocab_size: int,
     pattern: str,
+    alphabet: str,
+    unk: str | None,
     special_tokens: Sequence[str],
     special_position: str,
+    special_text: str,
     bos: str | None,
     eos: str | None,
     pad: str | None,
@@ -222,6 +226,20 @@ def train(
     threads: int | None,
     expected_bytes: int | None,
     progress: Callable[[dict[str, Any]], object] | None,
+    cache_bytes: int | None,
+) -> NativeTokenizer: ...
+def from_merges(
+    merges: Iterable[tuple[int, int]],
+    /,
+    *,
+    characters: Sequence[str] | None,
+    unk: str | None,
+    pattern: str,
+    special_tokens: Sequence[str],
+    special_position: str,
+    bos: str | None,
+    eos: str | None,
+    pad: str | None,
     cache_bytes: int | None,
 ) -> NativeTokenizer: ...
 def from_json(data: bytes, /, *, cache_bytes: int | None) -> NativeTokenizer: ...

@@ -1,7 +1,7 @@
 """`Tokenizer`: the class that users hold.
 
-Its hot methods (`encode`, `decode`, `count`, …) are native and inherited without a wrapper; this file adds
-the methods that make, keep and describe a tokenizer.
+Its hot methods (`encode`, `decode`, `count`, …) are native and inherited without a wrapper, those that write
+files stand in `_saving.py`; this file adds the methods that make and describe a tokenizer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping
 
 from . import _formats, _native
+from ._saving import SavingTokenizer
 from .errors import TrainingWarning
 
 __all__ = ["Tokenizer"]
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     Document = str | bytes | os.PathLike[str]
 
 
-class Tokenizer(_native.NativeTokenizer):
-    """A byte-level BPE tokenizer: text to ids and back, without loss.
+class Tokenizer(SavingTokenizer):
+    """A BPE tokenizer: text to ids and back; without loss, unless its alphabet is one of characters.
 
     A tokenizer is made by `Tokenizer.train`, `Tokenizer.load` or one of the `from_` methods and never changes
     after that: it can be shared between threads, pickled, compared, and used as a key.
@@ -51,8 +52,11 @@ class Tokenizer(_native.NativeTokenizer):
         vocab_size: int,
         *,
         pattern: str = "cl100k",
+        alphabet: str = "bytes",
+        unk: str | None = None,
         special_tokens: Sequence[str] = (),
         special_position: str = "last",
+        special_text: str = "boundary",
         bos: str | None = None,
         eos: str | None = None,
         pad: str | None = None,
@@ -70,16 +74,21 @@ class Tokenizer(_native.NativeTokenizer):
             data: What to learn from. `str` and `bytes` are text; an `os.PathLike` is a text file, read in
                 pieces; an iterable is any mix of these, one document each, never held in memory at once.
                 No merge crosses the end of a document.
-            vocab_size: Number of tokens wanted, bytes and special tokens included.
+            vocab_size: Number of tokens wanted, bytes or characters and special tokens included.
             pattern: Pre-tokenizer: the name of a built-in pattern (`byteloom.pattern_names()`) or a regex.
-            special_tokens: Control tokens. In training text the string of one is a document boundary: never
-                counted, never learned.
+            alphabet: What merging begins with: the 256 `"bytes"`, which no text is unknown to, or the
+                distinct `"characters"` of the text, with ids in the order of their code points.
+            unk: For an alphabet of characters, the special token that every other character becomes.
+            special_tokens: Control tokens.
             special_position: Ids of the special tokens: `"last"` after all others, `"first"` from 0 on.
+            special_text: What the string of a special token is in training text: a document `"boundary"`,
+                never counted, never learned; or `"ordinary"` text, of which no merge makes exactly that
+                string.
             bos: The special token that begins a sequence, one of `special_tokens`.
             eos: The special token that ends one.
             pad: The special token that fills up padded rows.
             min_frequency: A pair is merged only if it occurs at least this often.
-            max_token_length: Longest token to learn, in bytes.
+            max_token_length: Longest token to learn, in bytes (in characters, if they are the alphabet).
             tie_break: Which of several equally frequent pairs comes first: `"smallest_pair"` (smaller left
                 id, then right id; as rustbpe), `"huggingface"` (as Hugging Face's trainer), `"first_seen"`
                 (the one whose first place in the text comes first).
@@ -98,7 +107,8 @@ class Tokenizer(_native.NativeTokenizer):
             TrainingError: a vocabulary that cannot be had, or another option out of its range.
             TextError: invalid text, with the file and the byte offset, or the index of the document.
             PatternError: a pattern that does not compile.
-            SpecialTokenError: special tokens that are empty or given twice, a role that names none of them.
+            SpecialTokenError: special tokens that are empty or given twice, a role that names none of them,
+                an alphabet of characters without `unk`.
             TypeError: a document of another type, with its index.
 
         Warns:
@@ -124,8 +134,11 @@ class Tokenizer(_native.NativeTokenizer):
                 document_iterator(data),
                 vocab_size=vocab_size,
                 pattern=pattern,
+                alphabet=alphabet,
+                unk=unk,
                 special_tokens=list(special_tokens),
                 special_position=special_position,
+                special_text=special_text,
                 bos=bos,
                 eos=eos,
                 pad=pad,
@@ -150,6 +163,75 @@ class Tokenizer(_native.NativeTokenizer):
             )
             warnings.warn(message, TrainingWarning, stacklevel=2)
         return tok
+
+    @classmethod
+    def from_merges(
+        cls,
+        merges: Iterable[tuple[int, int]],
+        *,
+        characters: Iterable[str] | None = None,
+        unk: str | None = None,
+        pattern: str = "cl100k",
+        special_tokens: Sequence[str] = (),
+        special_position: str = "last",
+        bos: str | None = None,
+        eos: str | None = None,
+        pad: str | None = None,
+        cache_bytes: int | None = None,
+    ) -> Tokenizer:
+        """A tokenizer from its merges: the one that `Tokenizer.train` makes when it learns them.
+
+        Args:
+            merges: Pairs of ids in the order in which they apply, as `merges` shows them. The first base
+                symbol has the id 0, or the number of special tokens if these come first; each merge makes
+                the next id after the base symbols and the merges before it.
+            characters: The base symbols, in the order of their ids; the 256 bytes if left out.
+            unk: With `characters`, the special token that every other character becomes.
+            pattern: Pre-tokenizer: the name of a built-in pattern or a regex.
+            special_tokens: Control tokens, in the order of their ids.
+            special_position: Ids of the special tokens: `"last"` after all others, `"first"` from 0 on.
+            bos: The special token that begins a sequence, one of `special_tokens`.
+            eos: The special token that ends one.
+            pad: The special token that fills up padded rows.
+            cache_bytes: Memory for remembered pre-tokens; see `with_cache_bytes`.
+
+        Raises:
+            VocabularyError: a merge of an id that does not exist yet, or one that makes a token again; the
+                index of the merge is named.
+            SpecialTokenError: special tokens that are empty or given twice, a role or `unk` that names none
+                of them, `characters` without `unk`.
+            PatternError: a pattern that does not compile.
+            TypeError: a merge that is no pair of integers, with its index.
+
+        >>> import byteloom as bl
+        >>> tok = bl.Tokenizer.from_merges([(116, 104), (256, 101)], pattern="gpt2")
+        >>> tok.encode("the then")
+        [257, 32, 257, 110]
+        >>> again = bl.Tokenizer.from_merges(
+        ...     [(2, 1)], characters="abc", unk="<unk>", special_tokens=["<unk>"], special_position="first"
+        ... )
+        >>> again.encode("bad")
+        [4, 0]
+        """
+        if isinstance(special_tokens, str):
+            message = (
+                f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
+            )
+            raise TypeError(message)
+        return cls(
+            _native.from_merges(
+                merges,
+                characters=None if characters is None else list(characters),
+                unk=unk,
+                pattern=pattern,
+                special_tokens=list(special_tokens),
+                special_position=special_position,
+                bos=bos,
+                eos=eos,
+                pad=pad,
+                cache_bytes=cache_bytes,
+            )
+        )
 
     @classmethod
     def load(
@@ -301,115 +383,6 @@ class Tokenizer(_native.NativeTokenizer):
         """
         return cls(_native.from_json(data, cache_bytes=cache_bytes))
 
-    def to_bytes(self) -> bytes:
-        """The tokenizer as the bytes of a native file: JSON in UTF-8."""
-        return self._to_json()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tokenizer as byteloom's own JSON.
-
-        The file is written beside its place, synced and renamed, so that a reader never sees half of it.
-
-        Raises:
-            OSError: the file cannot be written; an older one stays as it was.
-        """
-        _formats.write(path, self._to_json())
-
-    def save_tiktoken(self, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
-        """Write a `.tiktoken` rank file.
-
-        Such a file holds tokens and ranks only. A pattern and special tokens are losses: they are listed and
-        refused unless `lossy` is true; whoever reads the file must be told them.
-
-        Raises:
-            FormatError: something would be lost, or ranks alone would not give the same ids.
-
-        >>> import byteloom as bl, pathlib, tempfile
-        >>> tok = bl.Tokenizer.train("low lower lowest", vocab_size=258, pattern="gpt2")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "low.tiktoken")
-        ...     tok.save_tiktoken(path, lossy=True)
-        ...     bl.Tokenizer.from_tiktoken(path, pattern="gpt2").encode("lowest") == tok.encode("lowest")
-        True
-        """
-        data, losses = self._to_tiktoken()
-        losses += self._template_loss()
-        _formats.refuse_losses("A .tiktoken file", losses, lossy=lossy)
-        _formats.write(path, data)
-
-    def save_huggingface(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        lossy: bool = False,
-        chat_template: str | None = None,
-        merges_format: str = "pairs",
-    ) -> None:
-        """Write a `tokenizer.json`, or a folder that `transformers.AutoTokenizer` reads.
-
-        Args:
-            path: A name that ends in `.json` is the file alone; any other is a folder, which gets
-                `tokenizer.json`, `tokenizer_config.json` with the special tokens and their roles, and the
-                chat template.
-            lossy: Write it even where something is lost.
-            chat_template: A Jinja template, written as `chat_template.jinja`; for folders only. By default
-                the one that the tokenizer came with.
-            merges_format: `"pairs"`, or `"legacy"`: strings, as `tokenizers` before 0.20 needs them.
-
-        Raises:
-            FormatError: something would be lost; the message lists it.
-            ValueError: another `merges_format`, or a chat template without a folder.
-
-        >>> import byteloom as bl, pathlib, tempfile
-        >>> tok = bl.Tokenizer.train("low lower lowest", vocab_size=258, special_tokens=["<|end|>"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     tok.save_huggingface(folder)
-        ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
-        ['tokenizer.json', 'tokenizer_config.json']
-        """
-        if merges_format not in ("pairs", "legacy"):
-            message = f'merges_format must be "pairs" or "legacy", not {merges_format!r}'
-            raise ValueError(message)
-        alone = os.fspath(path).endswith(".json")
-        data, losses = self._to_huggingface(merges_format == "legacy", not alone)
-        losses += self._template_loss() if alone else []
-        _formats.refuse_losses("tokenizer.json", losses, lossy=lossy)
-        if alone:
-            if chat_template is not None:
-                message = "a chat template needs a folder to stand in; give a path that does not end in .json"
-                raise ValueError(message)
-            _formats.write(path, data)
-            return
-        os.makedirs(path, exist_ok=True)  # noqa: PTH103
-        _formats.write(os.path.join(path, "tokenizer.json"), data)  # noqa: PTH118
-        if chat_template is None:
-            chat_template = self.chat_template
-        config = self._huggingface_config(chat_template)
-        _formats.write(os.path.join(path, "tokenizer_config.json"), config)  # noqa: PTH118
-        if chat_template is not None:
-            template = os.path.join(path, "chat_template.jinja")  # noqa: PTH118
-            _formats.write(template, chat_template.encode())
-
-    def save_gpt2_files(self, folder: str | os.PathLike[str], *, lossy: bool = False) -> None:
-        """Write GPT-2's two files, `vocab.json` and `merges.txt`, into a folder.
-
-        Raises:
-            FormatError: something would be lost, such as a pattern that is not GPT-2's; the message lists it.
-
-        >>> import byteloom as bl, tempfile
-        >>> tok = bl.Tokenizer.train("low lower lowest", vocab_size=258, pattern="gpt2")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     tok.save_gpt2_files(folder)
-        ...     bl.Tokenizer.load(folder) == tok
-        True
-        """
-        vocab, merges, losses = self._to_gpt2_files()
-        losses += self._template_loss()
-        _formats.refuse_losses("vocab.json with merges.txt", losses, lossy=lossy)
-        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-        _formats.write(os.path.join(folder, "vocab.json"), vocab)  # noqa: PTH118
-        _formats.write(os.path.join(folder, "merges.txt"), merges)  # noqa: PTH118
-
     def with_special_tokens(
         self,
         tokens: Sequence[str] | Mapping[str, int] = (),
@@ -461,36 +434,24 @@ class Tokenizer(_native.NativeTokenizer):
         return type(self)(self._with_cache_bytes(cache_bytes))
 
     @property
-    def chat_template(self) -> str | None:
-        """The Jinja template that came with a Hugging Face folder, or `None`.
-
-        It is kept in native files and written by `save_huggingface`; byteloom does not run it.
-        """
-        template: str | None = self._facts().get("huggingface", {}).get("chat_template")
-        return template
-
-    def _template_loss(self) -> list[str]:
-        return [] if self.chat_template is None else ["chat template: it stands in a folder only"]
-
-    def _facts(self) -> dict[str, Any]:
-        import json  # noqa: PLC0415 - rarely needed, and not free to import
-
-        facts: dict[str, Any] = json.loads(self._metadata())
-        return facts
-
-    @property
     def training_report(self) -> dict[str, Any] | None:
         """What training did, as plain data; `None` for a tokenizer that was not trained here.
 
         Sizes (`documents`, `bytes`, `pretokens`, `unique_pretokens`), the options, `merges`, `stopped` (why
         training ended) and `seconds` for each stage. It is kept in saved files, and is no part of equality.
 
+        `counts` says how often the pair of each merge occurred when it was merged. Files do not hold it,
+        nor do pickles: they would grow by a third.
+
         >>> import byteloom as bl
         >>> report = bl.Tokenizer.train("low lower", vocab_size=257).training_report
-        >>> report["bytes"], report["pretokens"], report["merges"]
-        (9, 2, 1)
+        >>> report["bytes"], report["pretokens"], report["merges"], report["counts"]
+        (9, 2, 1, [2])
         """
         report: dict[str, Any] | None = self._facts().get("training")
+        counts = self._merge_counts()
+        if report is not None and counts is not None:
+            report["counts"] = counts
         return report
 
     def info(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing_extensions import assert_type
 
 import byteloom as bl
 from byteloom import errors
+from byteloom.course import lesson2, module03, step1
 
 AnyIds = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
@@ -146,6 +147,15 @@ def keep(tok: bl.Tokenizer) -> None:
     assert_type(
         bl.Tokenizer.from_tiktoken(ranks, pattern="gpt2", special_tokens={"<|x|>": 256}), bl.Tokenizer
     )
+    assert_type(bl.Tokenizer.from_merges([(97, 98)], pattern="gpt2"), bl.Tokenizer)
+    names = ["<UNK>"]
+    assert_type(
+        bl.Tokenizer.from_merges(tok.merges[:0], characters="ab", unk="<UNK>", special_tokens=names),
+        bl.Tokenizer,
+    )
+    assert_type(
+        bl.Tokenizer.train("ab ab", 5, alphabet="characters", unk="<UNK>", special_tokens=names), bl.Tokenizer
+    )
     assert_type(tok.with_special_tokens(["<|more|>"], eos="<|more|>"), bl.Tokenizer)
     assert_type(tok.with_special_tokens({"<|far|>": 1000}), bl.Tokenizer)
     assert_type(tok.with_cache_bytes(0), bl.Tokenizer)
@@ -170,6 +180,26 @@ def talk(tok: bl.Tokenizer) -> None:
     assert_type(found.arrays(), tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]])
     batch = bl.chat.encode_batch(tok, [messages], format=form)
     assert_type(bl.chat.pad(batch, 0).trained, npt.NDArray[np.bool_])
+
+
+def courses() -> None:
+    """The names of the courses."""
+    first = step1.Tokenizer.train("the cat the cat", 270)
+    assert_type(first, step1.Tokenizer)
+    assert_type(first.encode("the cat"), list[int])
+    assert_type(first.special, dict[str, int])
+    assert_type(first.to_tokenizer(), bl.Tokenizer)
+    merges = lesson2.train("abab", 257)
+    assert_type(merges, dict[tuple[int, int], int])
+    assert_type(lesson2.decode(lesson2.encode("ab", merges), lesson2.build_vocab(merges)), str)
+    assert_type(lesson2.merge(["a", "b"], ("a", "b"), "ab"), list[str])
+    assert_type(lesson2.encoding_cost("ab", merges)["tokens"], int)
+    third = module03.ByteLevelBPETokenizer(vocab_size=300, pretokenizer="simple")
+    assert_type(third.train("ab ab", show_progress=False), dict[str, int])
+    assert_type(third.merges, dict[tuple[str, str], str])
+    assert_type(third.decode(third.encode("ab", add_special_tokens=True)), str)
+    assert_type(module03.gpt2_pretokenize("ab ab"), list[str])
+    assert_type(module03.CharTokenizer("ab").stoi, dict[str, int])
 
 
 def fail(tok: bl.Tokenizer) -> None:
@@ -201,6 +231,7 @@ def main() -> None:
     tok = train()
     for part in (encode, batches, decode, look, keep, talk, fail):
         part(tok)
+    courses()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import byteloom as bl
-from helpers import raises_cleanly, train_quietly
+from helpers import kept_report, raises_cleanly, train_quietly
 
 
 def learned(tok):
@@ -329,7 +329,17 @@ def test_the_report(tmp_path):
     assert all(seconds >= 0 for seconds in report["seconds"].values())
     assert report["stopped"]
     tok.save(tmp_path / "tok.json")
-    assert bl.Tokenizer.load(tmp_path / "tok.json").training_report == report
+    loaded = bl.Tokenizer.load(tmp_path / "tok.json")
+    assert loaded.training_report == kept_report(tok) == kept_report(loaded)
+
+
+def test_the_report_counts_each_pair_when_it_is_merged():
+    tok = bl.Tokenizer.train("aaabdaaabac", 258, pattern="none", tie_break="first_seen")
+    assert tok.merges == [(97, 97), (256, 97)]
+    assert tok.training_report["counts"] == [4, 2]
+    for same in (tok.with_cache_bytes(0), tok.with_special_tokens(["<a>"]), bl.Tokenizer(tok)):
+        assert same.training_report["counts"] == [4, 2]
+    assert "counts" not in bl.Tokenizer.from_bytes(tok.to_bytes()).training_report
 
 
 def test_the_report_says_why_training_ended():

@@ -3,6 +3,8 @@
 //! Trainers and loaders make a spec, savers read it, and [`crate::tokenizer::Tokenizer`] compiles it once. No format
 //! knows the encoder, and the encoder knows no file.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::error::{Error, Result, excerpt};
@@ -102,19 +104,57 @@ impl TokenizerSpec {
         special_names: &[String],
         special_position: SpecialPosition,
     ) -> Result<Self> {
+        let bytes = (0..=255u8).map(|byte| vec![byte]).collect();
+        Self::assemble(bytes, merges, pretokenizer, special_names, special_position)
+    }
+
+    /// A vocabulary of characters from merges over their places in `characters`: `characters.len() + k` stands for
+    /// the result of merge `k`. `unknown` is the special token that every other character becomes.
+    pub fn from_character_merges(
+        characters: &[char],
+        unknown: &str,
+        merges: &[(u32, u32)],
+        pretokenizer: PreTokenizer,
+        special_names: &[String],
+        special_position: SpecialPosition,
+    ) -> Result<Self> {
+        let symbols = characters.iter().map(|character| character.to_string().into_bytes()).collect();
+        let mut spec = Self::assemble(symbols, merges, pretokenizer, special_names, special_position)?;
+        let id = spec.special.id_of(unknown).ok_or_else(|| {
+            Error::SpecialToken(format!(
+                "unk names {}, which is not a special token; declare it among the special tokens",
+                excerpt(unknown)
+            ))
+        })?;
+        spec.alphabet = Alphabet::CharactersOr(id);
+        Ok(spec)
+    }
+
+    /// The vocabulary of these symbols and of what the merges make of them.
+    fn assemble(
+        mut pieces: Vec<Vec<u8>>,
+        merges: &[(u32, u32)],
+        pretokenizer: PreTokenizer,
+        special_names: &[String],
+        special_position: SpecialPosition,
+    ) -> Result<Self> {
+        let symbols = pieces.len();
         let specials = special_names.len() as TokenId;
         let base = match special_position {
             SpecialPosition::First => specials,
             SpecialPosition::Last => 0,
         };
         let mut total = 0;
-        let mut pieces: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
         for (index, &(left, right)) in merges.iter().enumerate() {
             let part = |symbol: u32| {
                 pieces.get(symbol as usize).ok_or_else(|| {
                     Error::format(
                         format!("merges[{index}]"),
-                        format!("id {symbol} does not exist yet; only ids below {} do", 256 + index),
+                        format!(
+                            "id {} does not exist yet; only ids below {} do",
+                            u64::from(symbol) + u64::from(base),
+                            symbols + index + base as usize
+                        ),
                     )
                 })
             };
@@ -130,7 +170,8 @@ impl TokenizerSpec {
             let joined = [left.as_slice(), right].concat();
             pieces.push(joined);
         }
-        let first_special = if base == 0 { pieces.len() as TokenId } else { 0 };
+        let first_special =
+            if special_position == SpecialPosition::Last { pieces.len() as TokenId } else { 0 };
         let special = SpecialTokens::new(
             special_names
                 .iter()
@@ -139,7 +180,8 @@ impl TokenizerSpec {
                 .collect(),
         )?;
         Ok(Self {
-            vocab: Vocabulary::new((base..).zip(&pieces))?,
+            vocab: Vocabulary::new((base..).zip(&pieces))
+                .map_err(|error| repeated_piece(&pieces, symbols, base).unwrap_or(error))?,
             merges: merges.iter().map(|&(left, right)| (left + base, right + base)).collect(),
             shared_ranks: None,
             whole_tokens: false,
@@ -266,6 +308,23 @@ impl TokenizerSpec {
         }
         Ok(())
     }
+}
+
+/// The first piece that stands for the same bytes as one before it.
+fn repeated_piece(pieces: &[Vec<u8>], symbols: usize, base: TokenId) -> Option<Error> {
+    let mut seen = HashMap::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        let Some(first) = seen.insert(piece, index) else { continue };
+        let shown = String::from_utf8_lossy(piece);
+        return Some(Error::Vocabulary(match index.checked_sub(symbols) {
+            None => format!("characters[{index}]: is {shown:?} again"),
+            Some(merge) => {
+                let known = base as usize + first;
+                format!("merges[{merge}]: makes {shown:?}, which is the token {known} already")
+            }
+        }));
+    }
+    None
 }
 
 /// Special tokens named for the roles; `None` leaves a role as it is.

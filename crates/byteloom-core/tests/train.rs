@@ -19,7 +19,7 @@ fn recount(
     tie: impl Fn((u32, u32), usize) -> (u64, u64),
 ) -> Learned {
     let mut words = corpus.to_vec();
-    let mut lengths = vec![1; base as usize];
+    let mut spelled: Vec<Vec<u32>> = (0..base).map(|symbol| vec![symbol]).collect();
     let (mut merges, mut counts) = (Vec::new(), Vec::new());
     let stopped = loop {
         let mut pairs: HashMap<(u32, u32), (u64, usize)> = HashMap::new();
@@ -31,7 +31,10 @@ fn recount(
             }
         }
         let longest = options.max_token_length.unwrap_or(usize::MAX);
-        pairs.retain(|&(left, right), _| lengths[left as usize] + lengths[right as usize] <= longest);
+        pairs.retain(|&(left, right), _| {
+            let made = [&spelled[left as usize][..], &spelled[right as usize]].concat();
+            made.len() <= longest && !options.taken.contains(&made)
+        });
         let best = pairs.into_iter().min_by_key(|&(pair, (count, first))| (!count, tie(pair, first)));
         let Some(((left, right), (count, _))) = best.filter(|_| merges.len() < options.merges) else {
             break if merges.len() == options.merges { Stopped::VocabSize } else { Stopped::NoPairs };
@@ -50,7 +53,7 @@ fn recount(
             }
             *word = out;
         }
-        lengths.push(lengths[left as usize] + lengths[right as usize]);
+        spelled.push([&spelled[left as usize][..], &spelled[right as usize]].concat());
         merges.push((left, right));
         counts.push(count);
     };
@@ -101,6 +104,7 @@ impl Random {
             min_frequency: 1 + self.below(3),
             max_token_length: [None, Some(2 + self.below(5) as usize)][self.below(2) as usize],
             order: PairOrder::SmallestPair,
+            taken: Vec::new(),
         };
         (corpus, options)
     }
@@ -117,7 +121,7 @@ fn trained(corpus: &Corpus, options: &Options, tie_break: TieBreak) -> Learned {
         min_frequency: options.min_frequency,
         max_token_length: options.max_token_length,
         tie_break,
-        threads: 1,
+        ..TrainConfig::default()
     };
     let none = SpecialMatcher::new([]).unwrap();
     let mut trainer = Trainer::new(PreTokenizer::new("none").unwrap(), none, config).unwrap();
@@ -169,12 +173,39 @@ fn any_alphabet_will_do() {
     }
 }
 
+#[test]
+fn taken_sequences_are_never_made() {
+    let mut random = Random(10);
+    let alphabet = [1, 0, 3, 2, 4];
+    for round in 0..2_000 {
+        let (corpus, mut options) = random.case(&alphabet, round);
+        for _ in 0..=random.below(3) {
+            let sequence = (0..2 + random.below(3)).map(|_| random.below(2) as u32).collect();
+            options.taken.push(sequence);
+        }
+        for order in [PairOrder::SmallestPair, PairOrder::FirstSeen] {
+            options.order = order;
+            let mut words = Words::with_capacity(5, 0, 0).unwrap();
+            for (word, weight) in &corpus {
+                words.push(word.iter().copied(), *weight).unwrap();
+            }
+            let learned = learn(words, &options, &mut |_| Ok(())).unwrap();
+            let expected = match order {
+                PairOrder::SmallestPair => recount(&corpus, 5, &options, smallest),
+                PairOrder::FirstSeen => recount(&corpus, 5, &options, first),
+            };
+            assert_eq!(learned, expected, "{corpus:?} {options:?}");
+        }
+    }
+}
+
 fn bytes(words: &[(&str, u64)]) -> Vec<(Vec<u32>, u64)> {
     words.iter().map(|(word, weight)| (word.bytes().map(u32::from).collect(), *weight)).collect()
 }
 
 fn options(merges: usize, min_frequency: u64) -> Options {
-    Options { merges, min_frequency, max_token_length: None, order: PairOrder::SmallestPair }
+    let order = PairOrder::SmallestPair;
+    Options { merges, min_frequency, max_token_length: None, order, taken: Vec::new() }
 }
 
 #[test]

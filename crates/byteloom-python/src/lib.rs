@@ -26,8 +26,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::make::{
-        from_gpt2_files, from_huggingface, from_json, from_minbpe, from_sentencepiece, from_tiktoken,
-        pattern_names, sniff, write_atomically,
+        from_gpt2_files, from_huggingface, from_json, from_merges, from_minbpe, from_sentencepiece,
+        from_tiktoken, pattern_names, sniff, write_atomically,
     };
     #[pymodule_export]
     use super::stream::StreamDecoder;

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use byteloom_core::cache::DEFAULT_CACHE_BYTES;
 use byteloom_core::format::{self, gpt2_files, hf_json, minbpe, native, sentencepiece, tiktoken};
-use byteloom_core::spec::TokenizerSpec;
+use byteloom_core::pretokenize::PreTokenizer;
+use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::special::SpecialToken;
 use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::{Result, files};
+use byteloom_core::{Error, Result, files};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 
-use crate::error::raise;
+use crate::error::{raise, to_python};
 use crate::text;
 use crate::tokenizer::NativeTokenizer;
 use crate::work::run;
@@ -45,7 +46,7 @@ fn build(
     cache_bytes: usize,
     read: impl FnOnce() -> Result<TokenizerSpec> + Send,
 ) -> PyResult<NativeTokenizer> {
-    run(py, size, |_| Tokenizer::new(read()?, cache_bytes)).map(NativeTokenizer)
+    run(py, size, |_| Tokenizer::new(read()?, cache_bytes)).map(|built| NativeTokenizer(built, None))
 }
 
 /// A tokenizer from the bytes of a native file.
@@ -58,6 +59,119 @@ pub fn from_json(
 ) -> PyResult<NativeTokenizer> {
     let limit = cache_limit(cache_bytes)?;
     build(py, data.len(), limit, || native::read(data))
+}
+
+/// A tokenizer from its merges.
+#[pyfunction]
+#[pyo3(signature = (
+    merges, /, *, characters, unk, pattern, special_tokens, special_position, bos, eos, pad, cache_bytes
+))]
+pub fn from_merges(
+    py: Python<'_>,
+    merges: &Bound<'_, PyAny>,
+    characters: Option<Vec<String>>,
+    unk: Option<&str>,
+    pattern: &str,
+    special_tokens: Vec<String>,
+    special_position: &str,
+    bos: Option<&str>,
+    eos: Option<&str>,
+    pad: Option<&str>,
+    cache_bytes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<NativeTokenizer> {
+    let limit = cache_limit(cache_bytes)?;
+    let position = SpecialPosition::parse(special_position).map_err(|error| to_python(py, error))?;
+    let base = if position == SpecialPosition::First { special_tokens.len() as TokenId } else { 0 };
+    let characters = characters.map(|all| single_characters(py, &all)).transpose()?;
+    let pairs = merge_pairs(merges, base)?;
+    let roles = Roles { bos, eos, pad };
+    build(py, pairs.len(), limit, || {
+        check_unk(characters.is_some(), unk)?;
+        let pretokenizer = PreTokenizer::new(pattern)?;
+        let mut spec = match (&characters, unk) {
+            (Some(characters), Some(unk)) => TokenizerSpec::from_character_merges(
+                characters,
+                unk,
+                &pairs,
+                pretokenizer,
+                &special_tokens,
+                position,
+            ),
+            _ => TokenizerSpec::from_merges(&pairs, pretokenizer, &special_tokens, position),
+        }
+        .map_err(|error| match error {
+            // There is no file that could be faulty.
+            Error::Format { place, message } => Error::Vocabulary(format!("{place}: {message}")),
+            other => other,
+        })?;
+        roles.assign(&mut spec.special)?;
+        Ok(spec)
+    })
+}
+
+/// That `unk` is there for an alphabet of characters, and only then.
+pub fn check_unk(characters: bool, unk: Option<&str>) -> Result<()> {
+    let message = match (characters, unk) {
+        (true, None) => {
+            "an alphabet of characters needs unk: the special token that every other character becomes"
+        }
+        (false, Some(_)) => {
+            "unk is for alphabets of characters; with bytes there is no unknown text, so leave it out"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::SpecialToken(message.to_owned()))
+}
+
+fn single_characters(py: Python<'_>, all: &[String]) -> PyResult<Vec<char>> {
+    all.iter()
+        .enumerate()
+        .map(|(index, text)| match *text.chars().collect::<Vec<_>>() {
+            [character] => Ok(character),
+            _ => Err(raise(
+                py,
+                "VocabularyError",
+                format!("characters[{index}] must be one character, not {text:?}"),
+            )),
+        })
+        .collect()
+}
+
+/// Pairs of ids, counted from `base`.
+fn merge_pairs(merges: &Bound<'_, PyAny>, base: TokenId) -> PyResult<Vec<(TokenId, TokenId)>> {
+    let py = merges.py();
+    let no_pair = |index: usize, item: &Bound<'_, PyAny>| -> PyErr {
+        match item.get_type().name() {
+            Ok(name) => PyTypeError::new_err(format!("merges[{index}] must be a pair of ids, not {name}")),
+            Err(error) => error,
+        }
+    };
+    let id = |index: usize, value: &Bound<'_, PyAny>| -> PyResult<TokenId> {
+        let number = text::index(value).map_err(|_| no_pair(index, value))?;
+        number.checked_sub(base.into()).and_then(|relative| relative.try_into().ok()).ok_or_else(|| {
+            let message = if (0..i128::from(base)).contains(&number) {
+                format!("merges[{index}]: id {number} is a special token, and no merge joins one")
+            } else {
+                format!("merges[{index}]: {number} is no id: ids go from 0 to {MAX_TOKEN_ID}")
+            };
+            raise(py, "VocabularyError", message)
+        })
+    };
+    let mut pairs = Vec::with_capacity(merges.len().unwrap_or(0));
+    for (index, item) in merges.try_iter()?.enumerate() {
+        let item = item?;
+        let parts: Vec<Bound<'_, PyAny>> = item.extract().map_err(|_| no_pair(index, &item))?;
+        match parts.as_slice() {
+            [left, right] => pairs.push((id(index, left)?, id(index, right)?)),
+            _ => {
+                return Err(PyTypeError::new_err(format!(
+                    "merges[{index}] must be a pair of ids, not {} of them",
+                    parts.len()
+                )));
+            }
+        }
+    }
+    Ok(pairs)
 }
 
 /// A tokenizer from tiktoken's ranks: the bytes of a file, or a mapping of token bytes to ids.

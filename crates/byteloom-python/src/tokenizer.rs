@@ -1,6 +1,8 @@
 //! `NativeTokenizer`: the class, its look-ups, and what the Python half is built on. Encoding, cutting and decoding
 //! are in files of their own.
 
+use std::sync::Arc;
+
 use byteloom_core::letters;
 use byteloom_core::token::TokenId;
 use byteloom_core::tokenizer::Tokenizer;
@@ -12,9 +14,10 @@ use crate::error::{to_python, unknown_token};
 use crate::text;
 use crate::work::guarded;
 
-/// The native half of `byteloom.Tokenizer`.
+/// The native half of `byteloom.Tokenizer`, and how often the pair of each merge occurred if it was trained just now.
+/// Files would grow by a third with these counts, so they do not hold them.
 #[pyclass(frozen, subclass, module = "byteloom._native")]
-pub struct NativeTokenizer(pub Tokenizer);
+pub struct NativeTokenizer(pub Tokenizer, pub Option<Arc<[u64]>>);
 
 impl NativeTokenizer {
     fn known(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<TokenId> {
@@ -39,7 +42,7 @@ impl NativeTokenizer {
     #[pyo3(signature = (native = None, /))]
     fn new(native: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         match native.map(|native| native.cast::<Self>()) {
-            Some(Ok(native)) => Ok(Self(native.get().0.clone())),
+            Some(Ok(native)) => Ok(Self(native.get().0.clone(), native.get().1.clone())),
             _ => Err(PyTypeError::new_err(
                 "a Tokenizer is made by Tokenizer.train(…), Tokenizer.load(…) or one of the Tokenizer.from_ methods",
             )),
@@ -220,6 +223,10 @@ impl NativeTokenizer {
         self.0.spec().metadata.to_string()
     }
 
+    fn _merge_counts(&self) -> Option<Vec<u64>> {
+        self.1.as_deref().map(<[u64]>::to_vec)
+    }
+
     fn _to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let file = guarded(py, || Ok(byteloom_core::format::native::write(self.0.spec())), None)?;
         Ok(PyBytes::new(py, &file))
@@ -227,7 +234,8 @@ impl NativeTokenizer {
 
     #[pyo3(signature = (cache_bytes, /))]
     fn _with_cache_bytes(&self, cache_bytes: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self(self.0.with_cache_bytes(crate::make::cache_limit(Some(cache_bytes))?)))
+        let limit = crate::make::cache_limit(Some(cache_bytes))?;
+        Ok(Self(self.0.with_cache_bytes(limit), self.1.clone()))
     }
 
     #[pyo3(signature = (added, bos, eos, pad, /))]
@@ -246,6 +254,6 @@ impl NativeTokenizer {
         let roles = byteloom_core::spec::Roles { bos, eos, pad };
         let spec = self.0.spec().with_special_tokens(&added, roles);
         let built = spec.and_then(|spec| Tokenizer::new(spec, self.0.cache_bytes()));
-        built.map(Self).map_err(|error| to_python(py, error))
+        built.map(|built| Self(built, self.1.clone())).map_err(|error| to_python(py, error))
     }
 }

@@ -7,15 +7,15 @@ use std::time::Instant;
 use byteloom_core::pretokenize::PreTokenizer;
 use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
-use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
+use byteloom_core::token::MAX_TOKEN_ID;
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::train::{InvalidUtf8, Progress, TrainConfig, TrainReport, Trainer};
+use byteloom_core::train::{InvalidUtf8, Progress, Symbols, TrainConfig, TrainReport, Trainer};
 use byteloom_core::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
 
-use crate::make::cache_limit;
+use crate::make::{cache_limit, check_unk};
 use crate::options::threads as thread_option;
 use crate::text::{self, Surrogates, Text};
 use crate::tokenizer::NativeTokenizer;
@@ -94,16 +94,19 @@ fn document(item: &Bound<'_, PyAny>, index: usize, surrogates: Surrogates) -> Py
 /// Learns a tokenizer from an iterator of documents.
 #[pyfunction]
 #[pyo3(signature = (
-    documents, *, vocab_size, pattern, special_tokens, special_position, bos, eos, pad, min_frequency,
-    max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes
+    documents, *, vocab_size, pattern, alphabet, unk, special_tokens, special_position, special_text, bos, eos, pad,
+    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes
 ))]
 pub fn train(
     py: Python<'_>,
     documents: &Bound<'_, PyIterator>,
     vocab_size: &Bound<'_, PyAny>,
     pattern: &str,
+    alphabet: &str,
+    unk: Option<&str>,
     special_tokens: Vec<String>,
     special_position: &str,
+    special_text: &str,
     bos: Option<&str>,
     eos: Option<&str>,
     pad: Option<&str>,
@@ -135,21 +138,36 @@ pub fn train(
 
     // Everything that can be wrong with the request is found before the first document is read.
     let roles = Roles { bos, eos, pad };
-    let (mut trainer, position, config) = reporter.run(py, |_| {
+    let (mut trainer, position, mut config) = reporter.run(py, |_| {
         let position = SpecialPosition::parse(special_position)?;
+        let symbols = Symbols::parse(alphabet)?;
+        check_unk(symbols == Symbols::Characters, unk)?;
+        let ordinary = special_text_is_ordinary(special_text)?;
         let config = TrainConfig {
-            merges: merges_wanted(size, special_tokens.len())?,
+            symbols,
+            merges: match symbols {
+                Symbols::Bytes => merges_wanted(size, 256, "bytes", special_tokens.len())?,
+                Symbols::Characters => 0, // known once the characters are
+            },
             min_frequency: at_least_one("min_frequency", min_frequency)?,
             max_token_length: max_token_length
                 .map(|length| at_least_one("max_token_length", length).map(|length| length as usize))
                 .transpose()?,
             tie_break: tie_break.parse()?,
+            taken: if ordinary { special_tokens.clone() } else { Vec::new() },
             threads,
         };
         let declared = (0..).zip(&special_tokens).map(|(id, name)| SpecialToken::new(name.clone(), id));
         let mut special = SpecialTokens::new(declared.collect())?;
         roles.assign(&mut special)?;
-        let matcher = SpecialMatcher::new(special.tokens())?;
+        if let Some(unk) = unk
+            && special.id_of(unk).is_none()
+        {
+            return Err(Error::SpecialToken(format!(
+                "unk names {unk:?}, which is not a special token; declare it among the special tokens"
+            )));
+        }
+        let matcher = SpecialMatcher::new(if ordinary { &[] } else { special.tokens() })?;
         let mut trainer = Trainer::new(PreTokenizer::new(pattern)?, matcher, config.clone())?;
         if let Some(bytes) = expected_bytes {
             trainer.expect_bytes(bytes);
@@ -179,14 +197,27 @@ pub fn train(
     }
     feed(py, &mut reporter, &mut trainer, &mut batch)?;
 
-    let tokenizer = reporter.run(py, |hook| {
+    let (tokenizer, counts) = reporter.run(py, |hook| {
+        let mut characters = None;
+        if config.symbols == Symbols::Characters {
+            let found = trainer.characters()?;
+            config.merges = merges_wanted(size, found.len(), "characters of the text", special_tokens.len())?;
+            trainer.set_merges(config.merges);
+            characters = Some(found);
+        }
         let (learned, report) = trainer.finish(hook)?;
-        let mut spec = TokenizerSpec::from_merges(&learned.merges, pretokenizer, &special_tokens, position)?;
+        let (merges, names) = (&learned.merges, &special_tokens);
+        let mut spec = match (&characters, unk) {
+            (Some(characters), Some(unk)) => {
+                TokenizerSpec::from_character_merges(characters, unk, merges, pretokenizer, names, position)
+            }
+            _ => TokenizerSpec::from_merges(merges, pretokenizer, names, position),
+        }?;
         roles.assign(&mut spec.special)?;
         spec.metadata = serde_json::json!({"training": describe(&report, &config, &spec)});
-        Tokenizer::new(spec, cache_bytes)
+        Ok((Tokenizer::new(spec, cache_bytes)?, learned.counts))
     })?;
-    Ok(NativeTokenizer(tokenizer))
+    Ok(NativeTokenizer(tokenizer, Some(counts.into())))
 }
 
 /// Counts the documents gathered so far.
@@ -220,13 +251,24 @@ fn at_least_one(option: &str, value: i128) -> Result<u64> {
         .ok_or_else(|| Error::Training(format!("{option} must be 1 or more, not {value}")))
 }
 
-fn merges_wanted(vocab_size: i128, specials: usize) -> Result<usize> {
-    let least = 256 + specials;
+fn special_text_is_ordinary(special_text: &str) -> Result<bool> {
+    match special_text {
+        "boundary" => Ok(false),
+        "ordinary" => Ok(true),
+        _ => Err(Error::Argument(format!(
+            "special_text must be \"boundary\" or \"ordinary\", not {special_text:?}"
+        ))),
+    }
+}
+
+fn merges_wanted(vocab_size: i128, symbols: usize, named: &str, specials: usize) -> Result<usize> {
+    let least = symbols + specials;
     let most = MAX_TOKEN_ID as usize + 1;
     match usize::try_from(vocab_size) {
         Ok(size) if (least..=most).contains(&size) => Ok(size - least),
         _ => Err(Error::Training(format!(
-            "vocab_size must be from {least} (the 256 bytes and {specials} special tokens) to {most}, not {vocab_size}"
+            "vocab_size must be from {least} (the {symbols} {named} and {specials} special tokens) to {most}, not \
+             {vocab_size}"
         ))),
     }
 }
@@ -234,11 +276,12 @@ fn merges_wanted(vocab_size: i128, specials: usize) -> Result<usize> {
 /// The report as it is kept with the tokenizer.
 fn describe(report: &TrainReport, config: &TrainConfig, spec: &TokenizerSpec) -> serde_json::Value {
     let vocab_size = spec.vocab.len() + spec.special.tokens().len();
-    let asked: TokenId = (256 + config.merges + spec.special.tokens().len()) as TokenId;
+    let asked = vocab_size + config.merges - report.merges;
     let (count, merge) = (report.count_time.as_secs_f64(), report.merge_time.as_secs_f64());
     serde_json::json!({
         "vocab_size": vocab_size,
         "vocab_size_asked": asked,
+        "alphabet": config.symbols.as_str(),
         "documents": report.documents,
         "bytes": report.bytes,
         "invalid_bytes": report.invalid_bytes,

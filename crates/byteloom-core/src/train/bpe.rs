@@ -14,6 +14,7 @@ use super::floor::Floor;
 use super::pairs::{Pair, Pairs};
 use super::progress::{Hook, Pacer, Progress, Stage};
 use super::queue::{Queue, Ranked};
+use super::taken::Taken;
 use super::words::{EDGE, INSIDE, Near, Words};
 use crate::error::{Error, Result};
 use crate::token::MAX_TOKEN_ID;
@@ -28,7 +29,7 @@ pub enum PairOrder {
 }
 
 /// What to learn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How many merges at most.
     pub merges: usize,
@@ -38,6 +39,8 @@ pub struct Options {
     pub max_token_length: Option<usize>,
     /// The rule for ties.
     pub order: PairOrder,
+    /// Sequences of initial symbols that no merge may make.
+    pub taken: Vec<Vec<u32>>,
 }
 
 /// Why a training ended.
@@ -166,6 +169,7 @@ struct Learner {
     queue: Queue,
     floor: Floor,
     max_length: u64,
+    taken: Taken,
     /// By the symbol left, and right, of the pair being merged.
     left: Side,
     right: Side,
@@ -226,11 +230,14 @@ impl Side {
 impl Learner {
     fn new(words: Words, options: &Options, pacer: &mut Pacer<'_>) -> Result<Self> {
         let max_length = options.max_token_length.map_or(u64::MAX, |length| length as u64);
-        let floor = Floor::new(
-            words.iter().filter(|(cells, _)| cells.len() as u64 <= max_length).map(|(_, weight)| weight),
-            options.merges,
-            options.min_frequency.max(1),
-        );
+        let taken = Taken::new(options.taken.clone(), words.base);
+        let min_frequency = options.min_frequency.max(1);
+        let floor = if taken.is_empty() {
+            let short = words.iter().filter(|(cells, _)| cells.len() as u64 <= max_length);
+            Floor::new(short.map(|(_, weight)| weight), options.merges, min_frequency)
+        } else {
+            Floor::flat(options.merges, min_frequency)
+        };
         let start = Progress { stage: Stage::Merge, done: 0, total: Some(options.merges as u64) };
         pacer.call(start)?;
         let mut tally = InitialPairs::new(words.base);
@@ -241,7 +248,7 @@ impl Learner {
             }
             pacer.spend(length, || start)?;
         }
-        let (pairs, mut next) = tally.keep(floor.value())?;
+        let (pairs, mut next) = tally.keep(floor.value(), &taken)?;
         let mut lists = vec![0; next.total];
         for (cells, _) in words.iter() {
             let length = cells.len();
@@ -264,6 +271,7 @@ impl Learner {
             queue: Queue::new(),
             floor,
             max_length,
+            taken,
             left: Side { sums: vec![Sum::default(); base as usize], ..Side::default() },
             right: Side { sums: vec![Sum::default(); base as usize], ..Side::default() },
             merges: Vec::new(),
@@ -403,7 +411,10 @@ impl Learner {
     ) -> Result<usize> {
         let length =
             u64::from(self.state.lengths[left as usize]) + u64::from(self.state.lengths[right as usize]);
-        if count < self.floor.value() || length > self.max_length {
+        if count < self.floor.value()
+            || length > self.max_length
+            || self.taken.forbids(left, right, length, &self.merges)
+        {
             return Ok(DROPPED);
         }
         let list = *end;
@@ -442,8 +453,13 @@ impl Learner {
                 position += 1;
                 continue;
             };
+            let symbol = cells[position];
             position += left;
-            if length(cells[position]).is_some_and(|right| (left + right) as u64 <= self.max_length) {
+            let pair_length = length(cells[position]).map(|right| (left + right) as u64);
+            if pair_length.is_some_and(|length| {
+                length <= self.max_length
+                    && !self.taken.forbids(symbol, cells[position], length, &self.merges)
+            }) {
                 return Stopped::MinFrequency;
             }
         }
@@ -482,15 +498,15 @@ impl InitialPairs {
         Ok(())
     }
 
-    /// The pairs with a count from `floor` on, and where their occurrences go.
-    fn keep(mut self, floor: u64) -> Result<(Pairs, InitialLists)> {
+    /// The pairs with a count from `floor` on that may be merged, and where their occurrences go.
+    fn keep(mut self, floor: u64, taken: &Taken) -> Result<(Pairs, InitialLists)> {
         let mut pairs = Pairs::new();
         let mut total = 0;
         let base = self.base.max(1);
         for (index, sum) in (0..).zip(&mut self.square) {
             sum.next = DROPPED;
-            if sum.occurrences > 0 && sum.weight >= floor {
-                let (left, right) = (index / base, index % base);
+            let (left, right) = (index / base, index % base);
+            if sum.occurrences > 0 && sum.weight >= floor && !taken.forbids(left, right, 2, &[]) {
                 let list_len = sum.occurrences;
                 pairs.insert(Pair { left, right, count: sum.weight, list: total, list_len })?;
                 sum.next = total;
@@ -499,7 +515,7 @@ impl InitialPairs {
         }
         for record in &mut self.hashed.records {
             record.list = DROPPED;
-            if record.count >= floor {
+            if record.count >= floor && !taken.forbids(record.left, record.right, 2, &[]) {
                 pairs.insert(Pair { list: total, ..*record })?;
                 record.list = total;
                 total += record.list_len as usize;

@@ -7,7 +7,7 @@
 //! neither stored, nor queued, nor listed. On real text that is more than half of all pairs.
 //!
 //! With a longest token, a word beyond it is never finished and might hold only pairs that may not be merged: such
-//! words do not count here.
+//! words do not count here. Where some merges are forbidden, any word might; the bound then never rises.
 
 /// Weights from here on share the last bin: the bound never rises above it.
 const BINS: usize = 1 << 16;
@@ -37,6 +37,11 @@ impl Floor {
         floor
     }
 
+    /// A bound that never rises.
+    pub(super) fn flat(merges: usize, min_frequency: u64) -> Self {
+        Self { bins: Vec::new(), heavy: 0, bound: 0, remaining: merges as u64, min_frequency }
+    }
+
     /// No pair with a smaller count will be merged any more. At least `min_frequency`, which is at least 1.
     pub(super) fn value(&self) -> u64 {
         self.min_frequency.max(self.bound as u64)
@@ -45,7 +50,8 @@ impl Floor {
     /// A word of this weight has become one symbol.
     pub(super) fn word_finished(&mut self, weight: u64) {
         let bin = bin(weight);
-        self.bins[bin] -= 1;
+        let Some(words) = self.bins.get_mut(bin) else { return };
+        *words -= 1;
         if bin >= self.bound {
             self.heavy -= 1;
         }
@@ -58,7 +64,7 @@ impl Floor {
     }
 
     fn raise(&mut self) {
-        while self.bound + 1 < BINS {
+        while self.bound + 1 < self.bins.len() {
             let heavier = self.heavy - u64::from(self.bins[self.bound]);
             if heavier < self.remaining {
                 break;
@@ -85,6 +91,15 @@ mod tests {
         }
         assert_eq!(Floor::new(weights.into_iter(), 1, 100_000).value(), 100_000);
         assert_eq!(Floor::new([u64::MAX, 1 << 40].into_iter(), 2, 1).value(), BINS as u64 - 1);
+    }
+
+    #[test]
+    fn a_flat_one_stays() {
+        let mut floor = Floor::flat(2, 3);
+        floor.word_finished(9);
+        floor.merged();
+        floor.merged();
+        assert_eq!(floor.value(), 3);
     }
 
     #[test]

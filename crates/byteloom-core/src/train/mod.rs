@@ -1,4 +1,4 @@
-//! Training: from text to the merges of a byte-level BPE vocabulary.
+//! Training: from text to the merges of a BPE vocabulary, of bytes or of characters.
 //!
 //! Text is cut into pre-tokens and counted ([`PretokenCounts`]); then merges are learned from the distinct pre-tokens
 //! ([`bpe::learn`]). Same text, same merges, whatever the threads, the batches or the blocks.
@@ -11,6 +11,8 @@ mod pairs;
 mod parallel;
 mod progress;
 mod queue;
+mod symbols;
+mod taken;
 mod tie;
 pub mod words;
 
@@ -26,6 +28,7 @@ pub use bpe::{Learned, Stopped};
 pub use counts::PretokenCounts;
 pub use input::InvalidUtf8;
 pub use progress::{Hook, Progress, Stage};
+pub use symbols::Symbols;
 pub use tie::TieBreak;
 
 use crate::error::{Error, Result};
@@ -35,19 +38,23 @@ use crate::token::MAX_TOKEN_BYTES;
 use input::Document;
 use parallel::{Counter, Splitter};
 use progress::Pacer;
-use words::Words;
+use symbols::Numbers;
 
 /// What to learn, and with how many threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainConfig {
-    /// How many merges at most: the vocabulary without its 256 bytes and its special tokens.
+    /// What merging begins with.
+    pub symbols: Symbols,
+    /// How many merges at most: the vocabulary without its symbols and its special tokens.
     pub merges: usize,
     /// A pair that occurs less often is not merged; at least 1.
     pub min_frequency: u64,
-    /// The longest token in bytes, at least 2. Never more than [`MAX_TOKEN_BYTES`].
+    /// The longest token in symbols, at least 2. Never more than [`MAX_TOKEN_BYTES`] in bytes.
     pub max_token_length: Option<usize>,
     /// The rule for ties.
     pub tie_break: TieBreak,
+    /// Strings that no merge may make, though they may stand in the text.
+    pub taken: Vec<String>,
     /// How many threads count text; at least 1. They change the time, never the result.
     pub threads: usize,
 }
@@ -55,10 +62,12 @@ pub struct TrainConfig {
 impl Default for TrainConfig {
     fn default() -> Self {
         Self {
+            symbols: Symbols::default(),
             merges: 0,
             min_frequency: 2,
             max_token_length: None,
             tie_break: TieBreak::default(),
+            taken: Vec::new(),
             threads: 1,
         }
     }
@@ -143,7 +152,15 @@ impl Trainer {
                 "min_frequency is 0; a pair that never occurs cannot be merged".into(),
             ));
         }
-        bpe::check(config.merges, 256, config.max_token_length)?;
+        if config.symbols == Symbols::Characters && config.tie_break == TieBreak::HuggingFace {
+            return Err(Error::Argument(
+                "the tie-break \"huggingface\" is an order of bytes; with an alphabet of characters use \
+                 \"smallest_pair\" or \"first_seen\""
+                    .into(),
+            ));
+        }
+        let symbols = if config.symbols == Symbols::Bytes { 256 } else { 0 };
+        bpe::check(config.merges, symbols, config.max_token_length)?;
         let splitter = Splitter { pretokenizer, specials };
         Ok(Self {
             block: if config.threads == 1 { BLOCK_ALONE } else { BLOCK.saturating_mul(config.threads) },
@@ -166,6 +183,19 @@ impl Trainer {
         &self.counter.tally.counts
     }
 
+    /// The distinct characters of everything fed, ascending: the initial symbols of [`Symbols::Characters`].
+    ///
+    /// # Errors
+    /// [`Error::Text`] for a pre-token that is not UTF-8.
+    pub fn characters(&self) -> Result<Vec<char>> {
+        symbols::distinct_characters(self.counts())
+    }
+
+    /// Asks for another number of merges, where it follows from the number of characters.
+    pub fn set_merges(&mut self, merges: usize) {
+        self.config.merges = merges;
+    }
+
     /// Adds counts made elsewhere, as the counts of text that follows what was fed before.
     pub fn feed_counts(&mut self, counts: PretokenCounts) -> Result<()> {
         self.counter.tally.counts.absorb(counts)
@@ -174,6 +204,16 @@ impl Trainer {
     /// Counts documents, in the order given.
     pub fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
         let started = Instant::now();
+        if self.config.symbols == Symbols::Characters {
+            for (index, document) in (self.documents..).zip(documents) {
+                std::str::from_utf8(document).map_err(|error| {
+                    Error::Text(format!(
+                        "document {index} is not UTF-8 from byte {} on, and an alphabet of characters needs text",
+                        error.valid_up_to()
+                    ))
+                })?;
+            }
+        }
         let mut pacer = Pacer::new(hook);
         self.counter.count(documents, &mut pacer)?;
         self.documents += documents.len() as u64;
@@ -201,6 +241,12 @@ impl Trainer {
         hook: &mut Hook<'_>,
     ) -> Result<()> {
         let started = Instant::now();
+        if self.config.symbols == Symbols::Characters && invalid == InvalidUtf8::Keep {
+            return Err(Error::Argument(
+                "bytes that are not UTF-8 cannot be kept in an alphabet of characters; use \"strict\" or \"replace\""
+                    .into(),
+            ));
+        }
         let mut pacer = Pacer::new(hook);
         let mut document = Document::new(reader, path, invalid);
         // A special token that begins before a cut must end before the text known: it might straddle the cut.
@@ -239,19 +285,28 @@ impl Trainer {
         let special_tokens_seen = counter.tally.specials;
         let counts = counter.tally.counts;
         let (pretokens, unique_pretokens) = (counts.total(), counts.len());
-        let words = byte_words(&counts, config.tie_break, config.merges, &mut Pacer::new(hook))?;
-        drop(counts);
+        let numbers = Numbers::new(config.symbols, config.tie_break, &counts)?;
+        let words = numbers.words(&counts, config.merges, &mut Pacer::new(hook))?;
+        let longest = match config.symbols {
+            Symbols::Bytes => MAX_TOKEN_BYTES,
+            Symbols::Characters => MAX_TOKEN_BYTES / char::MAX.len_utf8(),
+        };
         let options = bpe::Options {
             merges: config.merges,
             min_frequency: config.min_frequency,
-            max_token_length: Some(config.max_token_length.unwrap_or(MAX_TOKEN_BYTES).min(MAX_TOKEN_BYTES)),
+            max_token_length: Some(config.max_token_length.unwrap_or(longest).min(longest)),
             order: config.tie_break.order(),
+            taken: numbers.taken(&config.taken, &counts),
         };
+        drop(counts);
         let mut learned = bpe::learn(words, &options, hook)?;
-        let bytes_of_symbols = config.tie_break.byte_of_symbol();
-        let byte_id = |symbol: u32| bytes_of_symbols.get(symbol as usize).map_or(symbol, |&byte| byte.into());
-        for (left, right) in &mut learned.merges {
-            (*left, *right) = (byte_id(*left), byte_id(*right));
+        if config.symbols == Symbols::Bytes {
+            let bytes_of_symbols = config.tie_break.byte_of_symbol();
+            let byte_id =
+                |symbol: u32| bytes_of_symbols.get(symbol as usize).map_or(symbol, |&byte| byte.into());
+            for (left, right) in &mut learned.merges {
+                (*left, *right) = (byte_id(*left), byte_id(*right));
+            }
         }
         let report = TrainReport {
             documents,
@@ -267,24 +322,4 @@ impl Trainer {
         };
         Ok((learned, report))
     }
-}
-
-/// The distinct pre-tokens as words of byte symbols.
-fn byte_words(
-    counts: &PretokenCounts,
-    tie_break: TieBreak,
-    merges: usize,
-    pacer: &mut Pacer<'_>,
-) -> Result<Words> {
-    let symbols = tie_break.symbol_of_byte();
-    let mut words = Words::with_capacity(256, counts.len(), counts.distinct_bytes())?;
-    for (pretoken, count) in counts.iter() {
-        words.push(pretoken.iter().map(|&byte| u32::from(symbols[usize::from(byte)])), count)?;
-        pacer.spend(pretoken.len(), || Progress {
-            stage: Stage::Merge,
-            done: 0,
-            total: Some(merges as u64),
-        })?;
-    }
-    Ok(words)
 }
