@@ -251,8 +251,8 @@ class NativeEntropyModel:
 
 @final
 class NativePatcher:
-    # A byte behind one of `reset_on` is the first byte of a document in all respects: predicted without context,
-    # and always the start of a patch. So `reset_on=b"\n"` cuts each line as if it stood alone.
+    # A byte behind one of `reset_on` is as the first byte of a document: predicted without context, and always
+    # the start of a patch. So `reset_on=b"\n"` cuts each line as if it stood alone.
     @staticmethod
     def entropy(
         model: NativeEntropyModel,
@@ -284,8 +284,8 @@ class NativePatcher:
 
 @final
 class NativePatchStream:
-    # A patch is given out as soon as its last byte is known to be the last, so `next_starts` is true exactly when
-    # nothing is pending. `finish` ends the document; the stream may then take another one.
+    # A patch is given out as soon as its last byte is known to be the last, so `next_starts` is true exactly
+    # when nothing is pending. `finish` ends the document; the stream may then take another one.
     def feed(self, data: bytes | bytearray | memoryview | str, /) -> list[bytes]: ...
     def finish(self) -> bytes | None: ...
     @property
