@@ -251,8 +251,8 @@ class NativeEntropyModel:
 
 @final
 class NativePatcher:
-    # A byte behind one of `reset_on` is as the first byte of a document: predicted without context, and always
-    # the start of a patch. So `reset_on=b"\n"` cuts each line as if it stood alone.
+    # A byte behind one of `reset_on` is as the first byte of a document: predicted without context, and
+    # always the start of a patch. So `reset_on=b"\n"` cuts each line as if it stood alone.
     @staticmethod
     def entropy(
         model: NativeEntropyModel,

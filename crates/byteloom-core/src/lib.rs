@@ -16,6 +16,7 @@
 //! ```
 
 pub mod cache;
+pub mod entropy;
 pub mod error;
 pub mod files;
 pub mod format;
