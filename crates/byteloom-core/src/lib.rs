@@ -25,6 +25,7 @@ pub mod merge;
 pub mod normalize;
 pub mod offsets;
 pub mod parallel;
+pub mod patch;
 pub mod pretokenize;
 pub mod spec;
 pub mod special;

@@ -202,7 +202,8 @@ impl Counter {
     /// Brings everything together in `grams`.
     fn collect(&mut self) -> Result<()> {
         let mut fresh = Grams::new(self.order);
-        let run = std::mem::take(&mut self.runs).into_iter().rev().reduce(|run, longer| merged(&longer, &run));
+        let run =
+            std::mem::take(&mut self.runs).into_iter().rev().reduce(|run, longer| merged(&longer, &run));
         for (list, keys) in fresh.lists.iter_mut().zip(&mut self.starts) {
             keys.sort_unstable();
             *list = counted(keys).into();

@@ -53,7 +53,10 @@ impl EntropyModel {
         let end = front.iter().position(|&byte| byte == b'\n');
         let parsed: Option<Value> = end.and_then(|end| serde_json::from_slice(&file[..end]).ok());
         let (Some(end), Some(header)) = (end, parsed.filter(|header| header["format"] == FORMAT)) else {
-            return Err(Error::format("byte 0", "this is no entropy model of byteloom: its header is missing"));
+            return Err(Error::format(
+                "byte 0",
+                "this is no entropy model of byteloom: its header is missing",
+            ));
         };
         let version = header["version"].as_u64();
         if version != Some(VERSION) {
@@ -64,7 +67,8 @@ impl EntropyModel {
                 format!("the file has version {found}, and this byteloom reads {VERSION}{advice}"),
             ));
         }
-        let Some((body, digest)) = file.split_last_chunk::<DIGEST>().filter(|(body, _)| body.len() > end) else {
+        let Some((body, digest)) = file.split_last_chunk::<DIGEST>().filter(|(body, _)| body.len() > end)
+        else {
             return Err(Error::format(format!("byte {}", file.len()), "the file ends too early"));
         };
         if Sha256::digest(body).as_slice() != digest {
@@ -160,7 +164,9 @@ fn read_list(body: &mut &[u8], length: usize, wanted: u64, total: &mut u64) -> R
             next = key.checked_add(1);
             Some(Gram { key: unpacked(key, length), count })
         })();
-        list.push(gram.ok_or_else(|| Error::format(place(), format!("entry {index} is no string and count")))?);
+        list.push(
+            gram.ok_or_else(|| Error::format(place(), format!("entry {index} is no string and count")))?,
+        );
     }
     Ok(list)
 }

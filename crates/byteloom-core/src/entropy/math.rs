@@ -69,7 +69,10 @@ mod tests {
         while x < 1.0e300 {
             for near in [x, x * 1.000_000_1, x * 1.37] {
                 let (got, want) = (log2(near), near.log2());
-                assert!((got - want).abs() <= 4e-16 * want.abs().max(f64::MIN_POSITIVE), "{near}: {got} {want}");
+                assert!(
+                    (got - want).abs() <= 4e-16 * want.abs().max(f64::MIN_POSITIVE),
+                    "{near}: {got} {want}"
+                );
             }
             x *= 1.913;
         }

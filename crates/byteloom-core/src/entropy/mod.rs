@@ -345,7 +345,8 @@ impl EntropyModel {
 
 /// The row that back-off predicts from.
 fn chosen_row<'t>(trie: &'t Trie, history: &[u8]) -> Option<(&'t [u8], &'t [u64])> {
-    let node = if history.is_empty() || trie.reach() == 0 { trie.path(&[]).next() } else { trie.longest(history) };
+    let node =
+        if history.is_empty() || trie.reach() == 0 { trie.path(&[]).next() } else { trie.longest(history) };
     node.map(|node| trie.levels[node.level].rows.get(node.index))
 }
 
@@ -374,7 +375,10 @@ impl ByteSet {
 }
 
 /// The parts of a document that know nothing of each other: each ends with a byte of `reset_on`, or with the text.
-pub(crate) fn parts<'t>(text: &'t [u8], reset_on: Option<&'t ByteSet>) -> impl Iterator<Item = Range<usize>> + 't {
+pub(crate) fn parts<'t>(
+    text: &'t [u8],
+    reset_on: Option<&'t ByteSet>,
+) -> impl Iterator<Item = Range<usize>> + 't {
     let mut start = 0;
     std::iter::from_fn(move || {
         let rest = text.get(start..).filter(|rest| !rest.is_empty())?;

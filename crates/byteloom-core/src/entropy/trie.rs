@@ -114,7 +114,8 @@ impl Trie {
                     "more than 2^32 contexts of one length; lower memory_limit or the order".into(),
                 ));
             }
-            let children = if length + 1 < order { children(&contexts, &longer.1, length) } else { Vec::new() };
+            let children =
+                if length + 1 < order { children(&contexts, &longer.1, length) } else { Vec::new() };
             let shift = 64 - 8 * length as u32;
             let oldest = |context: &u64| context.checked_shr(shift).unwrap_or(0) as u8;
             let mut level =
@@ -172,8 +173,10 @@ impl Trie {
         let recent = history.last_chunk::<DIRECT>();
         let number = match recent {
             Some(bytes) => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]) as usize,
-            None => history.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
-                << (8 * (DIRECT - history.len())),
+            None => {
+                history.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
+                    << (8 * (DIRECT - history.len()))
+            }
         };
         let mut level = reach.min(DIRECT);
         let mut index = loop {
@@ -241,7 +244,9 @@ impl Trie {
     /// bit by bit, at the number of the context, which has the most recent byte uppermost.
     pub(crate) fn direct_bits(&self, test: impl Fn(f64) -> bool) -> Vec<u64> {
         let word_of = |holds: bool| if holds { u64::MAX } else { 0 };
-        let Some((last, shorter)) = self.ranks.split_last() else { return vec![word_of(test(self.start)); 4] };
+        let Some((last, shorter)) = self.ranks.split_last() else {
+            return vec![word_of(test(self.start)); 4];
+        };
         let bytes = self.ranks.len();
         let mut bits = Vec::with_capacity((1 << (8 * bytes)) / 64);
         for number in 0..1_u32 << (8 * shorter.len()) {
@@ -257,7 +262,11 @@ impl Trie {
             while rest != 0 {
                 let bit = rest & rest.wrapping_neg();
                 rest ^= bit;
-                *word = if entropies.next().is_some_and(|&entropy| test(entropy)) { *word | bit } else { *word & !bit };
+                *word = if entropies.next().is_some_and(|&entropy| test(entropy)) {
+                    *word | bit
+                } else {
+                    *word & !bit
+                };
             }
         }
         bits
@@ -272,7 +281,8 @@ fn shortened(longer: &[Gram], list: &[Gram], length: usize, poll: Poll<'_>) -> R
     let mut contexts = Vec::new();
     let mut counts = [0_u64; 256];
     let (mut longer, mut list) = (longer, list);
-    while let Some(context) = [longer.first(), list.first()].into_iter().flatten().map(|gram| gram.key & mask).min()
+    while let Some(context) =
+        [longer.first(), list.first()].into_iter().flatten().map(|gram| gram.key & mask).min()
     {
         let mut seen = [0_u64; 4];
         for from in [&mut longer, &mut list] {
