@@ -43,6 +43,8 @@ pub enum Error {
         /// Which item of a batch held it, such as `("sequence", 3)`.
         item: Option<(String, usize)>,
     },
+    /// An entropy model or a patcher that was asked for something impossible.
+    Patching(String),
     /// An option outside its range.
     Argument(String),
     /// A file that could not be read or written.
@@ -103,6 +105,7 @@ impl fmt::Display for Error {
             | Self::SpecialToken(message)
             | Self::Text(message)
             | Self::Training(message)
+            | Self::Patching(message)
             | Self::Argument(message) => f.write_str(message),
             Self::Format { place, message } => write!(f, "{place}: {message}"),
             Self::Pattern { pattern, message } => write!(f, "pattern {}: {message}", excerpt(pattern)),

@@ -16,6 +16,7 @@
 //! ```
 
 pub mod cache;
+pub mod entropy;
 pub mod error;
 pub mod files;
 pub mod format;
@@ -24,6 +25,7 @@ pub mod merge;
 pub mod normalize;
 pub mod offsets;
 pub mod parallel;
+pub mod patch;
 pub mod pretokenize;
 pub mod spec;
 pub mod special;

@@ -13,6 +13,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Error::SpecialToken(message) => raise(py, "SpecialTokenError", message),
         Error::Text(message) => raise(py, "TextError", message),
         Error::Training(message) => raise(py, "TrainingError", message),
+        Error::Patching(message) => raise(py, "PatchingError", message),
         Error::UnknownToken { id, position, item } => {
             let item = item.map(|(what, index)| format!("{what} {index}"));
             unknown_token(py, id, position, item)

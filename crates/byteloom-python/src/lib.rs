@@ -8,11 +8,14 @@
 mod arrays;
 mod cut;
 mod decode;
+mod documents;
 mod encode;
+mod entropy;
 mod error;
 mod export;
 mod make;
 mod options;
+mod patch;
 mod stream;
 mod text;
 mod tokenizer;
@@ -25,10 +28,14 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
+    use super::entropy::NativeEntropyModel;
+    #[pymodule_export]
     use super::make::{
         from_gpt2_files, from_huggingface, from_json, from_merges, from_minbpe, from_sentencepiece,
         from_tiktoken, pattern_names, sniff, write_atomically,
     };
+    #[pymodule_export]
+    use super::patch::{NativePatchStream, NativePatcher, lengths_from_starts, limit_starts};
     #[pymodule_export]
     use super::stream::StreamDecoder;
     #[pymodule_export]

@@ -1,95 +1,21 @@
-//! Training: documents from a Python iterator, progress and Ctrl-C to a Python callable.
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
-use std::time::Instant;
+//! Training a tokenizer.
 
 use byteloom_core::pretokenize::PreTokenizer;
 use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
 use byteloom_core::token::MAX_TOKEN_ID;
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::train::{InvalidUtf8, Progress, Symbols, TrainConfig, TrainReport, Trainer};
+use byteloom_core::train::{Symbols, TrainConfig, TrainReport, Trainer};
 use byteloom_core::{Error, Result};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
+use pyo3::types::PyIterator;
 
+use crate::documents::{Handling, Reporter, feed_all};
 use crate::make::{cache_limit, check_unk};
 use crate::options::threads as thread_option;
-use crate::text::{self, Surrogates, Text};
+use crate::text;
 use crate::tokenizer::NativeTokenizer;
-use crate::work::finish;
-
-/// Documents are counted together once they have this many bytes, or are this many.
-const BATCH_BYTES: usize = 8 << 20;
-const BATCH_DOCUMENTS: usize = 1 << 16;
-
-/// Tells Python how training goes, and training whether to stop.
-struct Reporter {
-    callback: Option<Py<PyAny>>,
-    started: Instant,
-    raised: Option<PyErr>,
-}
-
-impl Reporter {
-    fn report(&mut self, progress: &Progress) -> Result<()> {
-        let result = Python::attach(|py| {
-            py.check_signals()?;
-            let Some(callback) = &self.callback else { return Ok(()) };
-            let state = PyDict::new(py);
-            state.set_item("stage", progress.stage.as_str())?;
-            state.set_item("done", progress.done)?;
-            state.set_item("total", progress.total)?;
-            state.set_item("seconds", self.started.elapsed().as_secs_f64())?;
-            callback.call1(py, (state,)).map(drop)
-        });
-        result.map_err(|error| {
-            self.raised = Some(error);
-            Error::Interrupted
-        })
-    }
-
-    /// Runs a part of training without the GIL.
-    fn run<T: Send>(
-        &mut self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut dyn FnMut(&Progress) -> Result<()>) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        let result = py.detach(|| {
-            catch_unwind(AssertUnwindSafe(|| work(&mut |progress: &Progress| self.report(progress))))
-        });
-        finish(py, result.map(|outcome| outcome.map_err(as_training_error)), self.raised.take())
-    }
-}
-
-/// In training, an option out of its range is an error of the training.
-fn as_training_error(error: Error) -> Error {
-    match error {
-        Error::Argument(message) => Error::Training(message),
-        other => other,
-    }
-}
-
-/// One document of the iterator.
-enum Document {
-    Text(Text),
-    File(PathBuf),
-}
-
-fn document(item: &Bound<'_, PyAny>, index: usize, surrogates: Surrogates) -> PyResult<Document> {
-    let is_text = item.is_instance_of::<PyString>() || item.is_instance_of::<PyBytes>();
-    if is_text || item.is_instance_of::<PyByteArray>() || item.is_instance_of::<PyMemoryView>() {
-        return text::text(item, surrogates, || format!("document {index}")).map(Document::Text);
-    }
-    match item.extract::<PathBuf>() {
-        Ok(path) => Ok(Document::File(path)),
-        Err(_) => Err(PyTypeError::new_err(format!(
-            "document {index} must be str, bytes or a path, not {}",
-            item.get_type().name()?
-        ))),
-    }
-}
 
 /// Learns a tokenizer from an iterator of documents.
 #[pyfunction]
@@ -120,21 +46,12 @@ pub fn train(
     cache_bytes: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<NativeTokenizer> {
     let cache_bytes = cache_limit(cache_bytes)?;
-    let (surrogates, invalid) = match errors {
-        "strict" => (Surrogates::Strict, InvalidUtf8::Strict),
-        "replace" => (Surrogates::Replace, InvalidUtf8::Replace),
-        "keep" => (Surrogates::Strict, InvalidUtf8::Keep),
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "errors must be \"strict\", \"replace\" or \"keep\", not {errors:?}"
-            )));
-        }
-    };
+    let handling = Handling::parse(errors)?;
     let size = number("vocab_size", vocab_size)?;
     let min_frequency = number("min_frequency", min_frequency)?;
     let max_token_length = max_token_length.map(|length| number("max_token_length", length)).transpose()?;
     let threads = thread_option(py, threads)?;
-    let mut reporter = Reporter { callback: progress, started: Instant::now(), raised: None };
+    let mut reporter = Reporter::new(progress);
 
     // Everything that can be wrong with the request is found before the first document is read.
     let roles = Roles { bos, eos, pad };
@@ -176,26 +93,7 @@ pub fn train(
     })?;
     let pretokenizer = PreTokenizer::new(pattern).map_err(|error| crate::error::to_python(py, error))?;
 
-    let mut batch: Vec<Text> = Vec::new();
-    let mut bytes = 0;
-    for (index, item) in documents.try_iter()?.enumerate() {
-        match document(&item?, index, surrogates)? {
-            Document::Text(text) => {
-                bytes += text.len();
-                batch.push(text);
-            }
-            Document::File(path) => {
-                feed(py, &mut reporter, &mut trainer, &mut batch)?;
-                bytes = 0;
-                reporter.run(py, |hook| trainer.feed_file(&path, invalid, hook))?;
-            }
-        }
-        if bytes >= BATCH_BYTES || batch.len() >= BATCH_DOCUMENTS {
-            feed(py, &mut reporter, &mut trainer, &mut batch)?;
-            bytes = 0;
-        }
-    }
-    feed(py, &mut reporter, &mut trainer, &mut batch)?;
+    feed_all(documents, handling, &mut reporter, &mut trainer)?;
 
     let (tokenizer, counts) = reporter.run(py, |hook| {
         let mut characters = None;
@@ -218,23 +116,6 @@ pub fn train(
         Ok((Tokenizer::new(spec, cache_bytes)?, learned.counts))
     })?;
     Ok(NativeTokenizer(tokenizer, Some(counts.into())))
-}
-
-/// Counts the documents gathered so far.
-fn feed(
-    py: Python<'_>,
-    reporter: &mut Reporter,
-    trainer: &mut Trainer,
-    batch: &mut Vec<Text>,
-) -> PyResult<()> {
-    if !batch.is_empty() {
-        reporter.run(py, |hook| {
-            let documents: Vec<&[u8]> = batch.iter().map(|text| &**text).collect();
-            trainer.feed_documents(&documents, hook)
-        })?;
-        batch.clear();
-    }
-    Ok(())
 }
 
 fn number(option: &str, value: &Bound<'_, PyAny>) -> PyResult<i128> {

@@ -17,7 +17,7 @@ pub enum InvalidUtf8 {
 }
 
 /// A file in the course of being read: the text that is not counted yet.
-pub(super) struct Document<'r> {
+pub(crate) struct Document<'r> {
     reader: &'r mut dyn Read,
     path: &'r Path,
     invalid: InvalidUtf8,
@@ -27,33 +27,33 @@ pub(super) struct Document<'r> {
     /// Where in the file the byte at `checked` stands.
     offset: u64,
     /// Bytes that U+FFFD has taken the place of.
-    pub(super) replaced: u64,
-    pub(super) at_end: bool,
+    pub(crate) replaced: u64,
+    pub(crate) at_end: bool,
 }
 
 impl<'r> Document<'r> {
-    pub(super) fn new(reader: &'r mut dyn Read, path: &'r Path, invalid: InvalidUtf8) -> Self {
+    pub(crate) fn new(reader: &'r mut dyn Read, path: &'r Path, invalid: InvalidUtf8) -> Self {
         Self { reader, path, invalid, buffer: Vec::new(), checked: 0, offset: 0, replaced: 0, at_end: false }
     }
 
     /// The text read and not yet dropped: all that is left once `at_end` is set.
-    pub(super) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &[u8] {
         &self.buffer[..self.checked]
     }
 
     /// How much of the file has been read and checked, in bytes as they stand there.
-    pub(super) fn bytes_read(&self) -> u64 {
+    pub(crate) fn bytes_read(&self) -> u64 {
         self.offset
     }
 
     /// Forgets the first `length` bytes of the text.
-    pub(super) fn drop_front(&mut self, length: usize) {
+    pub(crate) fn drop_front(&mut self, length: usize) {
         self.buffer.drain(..length);
         self.checked -= length;
     }
 
     /// Reads `block` bytes more, or as many as are left.
-    pub(super) fn read(&mut self, block: usize) -> Result<()> {
+    pub(crate) fn read(&mut self, block: usize) -> Result<()> {
         let wanted = block.max(1);
         let failed = |error| Error::io(self.path, error);
         self.buffer.try_reserve(wanted).map_err(|_| {

@@ -6,10 +6,10 @@
 pub mod bpe;
 mod counts;
 mod floor;
-mod input;
+pub(crate) mod input;
 mod pairs;
 mod parallel;
-mod progress;
+pub(crate) mod progress;
 mod queue;
 mod symbols;
 mod taken;

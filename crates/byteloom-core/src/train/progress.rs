@@ -43,19 +43,19 @@ const INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 0 } else { 50 }
 const WORK_PER_LOOK: usize = 1 << 14;
 
 /// Calls a hook often enough to be answered at once, and rarely enough to cost nothing.
-pub(super) struct Pacer<'h> {
+pub(crate) struct Pacer<'h> {
     hook: &'h mut Hook<'h>,
     last: Instant,
     work: usize,
 }
 
 impl<'h> Pacer<'h> {
-    pub(super) fn new(hook: &'h mut Hook<'h>) -> Self {
+    pub(crate) fn new(hook: &'h mut Hook<'h>) -> Self {
         Self { hook, last: Instant::now(), work: 0 }
     }
 
     /// Notes `work` units done; calls the hook if it is time.
-    pub(super) fn spend(&mut self, work: usize, progress: impl FnOnce() -> Progress) -> Result<()> {
+    pub(crate) fn spend(&mut self, work: usize, progress: impl FnOnce() -> Progress) -> Result<()> {
         self.work += work;
         if self.work < WORK_PER_LOOK {
             return Ok(());
@@ -68,12 +68,12 @@ impl<'h> Pacer<'h> {
     }
 
     /// Looks at the clock now; for places that do not come by often.
-    pub(super) fn look(&mut self, progress: impl FnOnce() -> Progress) -> Result<()> {
+    pub(crate) fn look(&mut self, progress: impl FnOnce() -> Progress) -> Result<()> {
         self.spend(WORK_PER_LOOK, progress)
     }
 
     /// Calls the hook now: at the ends of a stage.
-    pub(super) fn call(&mut self, progress: Progress) -> Result<()> {
+    pub(crate) fn call(&mut self, progress: Progress) -> Result<()> {
         self.last = Instant::now();
         (self.hook)(&progress)
     }

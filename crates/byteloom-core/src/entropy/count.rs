@@ -1,0 +1,366 @@
+//! Counting text: blocks of strings are sorted by radix, and sorted blocks merged.
+//!
+//! Blocks are cut from the stream of documents by length alone, whatever the threads and the calls. So even what is
+//! dropped where memory runs out does not depend on them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::counts::{Gram, Grams, MAX_ORDER, merged};
+use crate::error::{Error, Result};
+use crate::train::progress::{Pacer, Progress, Stage};
+
+/// Bytes of text that are sorted at a time.
+const BLOCK: usize = if cfg!(test) { 100 } else { 1 << 20 };
+/// Strings at the starts of documents that are gathered before they are sorted.
+const MOST_STARTS: usize = BLOCK * 4;
+/// How long the calling thread sleeps at most between two calls of the hook.
+const NAP: Duration = Duration::from_millis(20);
+
+/// A stretch of text with the bytes before it that its contexts need.
+#[derive(Debug, Default)]
+struct Block {
+    text: Vec<u8>,
+    /// Where documents begin, and, as the first, where the counted part does if it goes on with one.
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    start: usize,
+    /// How many bytes before `start` belong to the same document.
+    known: usize,
+}
+
+/// Counts documents into [`Grams`].
+#[derive(Debug)]
+pub(super) struct Counter {
+    order: usize,
+    threads: usize,
+    /// The most strings that are kept.
+    most: usize,
+    block: Block,
+    /// Bytes in `block` that are not context only.
+    filled: usize,
+    full: Vec<Block>,
+    scratch: Vec<Scratch>,
+    /// Sorted runs of strings of full length, each at least twice as long as the next.
+    runs: Vec<Vec<Gram>>,
+    /// All shorter strings: of the starts of documents, and of contexts that were dropped.
+    grams: Grams,
+    starts: Vec<Vec<u64>>,
+    pub(super) dropped: u64,
+    pub(super) documents: u64,
+    pub(super) bytes: u64,
+    pub(super) expected: Option<u64>,
+}
+
+impl Counter {
+    pub(super) fn new(order: usize, threads: usize, most: usize) -> Self {
+        Self {
+            order,
+            threads,
+            most,
+            block: Block::default(),
+            filled: 0,
+            full: Vec::new(),
+            scratch: Vec::new(),
+            runs: Vec::new(),
+            grams: Grams::new(order),
+            starts: vec![Vec::new(); order],
+            dropped: 0,
+            documents: 0,
+            bytes: 0,
+            expected: None,
+        }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        Progress { stage: Stage::Count, done: self.bytes, total: self.expected }
+    }
+
+    /// Begins a document; what is fed next belongs to it.
+    pub(super) fn begin(&mut self) {
+        self.documents += 1;
+        // A part that nothing was added to is of no use: it would only grow the list.
+        self.block.parts.pop_if(|part| part.start == self.block.text.len());
+        self.block.parts.push(Part { start: self.block.text.len(), known: 0 });
+    }
+
+    /// Counts the next bytes of the document.
+    pub(super) fn feed(&mut self, mut text: &[u8], pacer: &mut Pacer<'_>) -> Result<()> {
+        while !text.is_empty() {
+            let room = (BLOCK - self.filled).min(text.len());
+            self.block.text.extend_from_slice(&text[..room]);
+            self.filled += room;
+            text = &text[room..];
+            if self.filled == BLOCK {
+                let next = self.next_block();
+                self.full.push(std::mem::replace(&mut self.block, next));
+                self.filled = 0;
+                if self.full.len() == self.threads {
+                    self.sort_full(pacer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The block behind the present one: it begins with the context that the document gives it.
+    fn next_block(&self) -> Block {
+        let Some(part) = self.block.parts.last() else { return Block::default() };
+        let known = (self.block.text.len() - part.start + part.known).min(self.order - 1);
+        Block {
+            text: self.block.text[self.block.text.len() - known..].to_vec(),
+            parts: vec![Part { start: known, known }],
+        }
+    }
+
+    /// Everything counted.
+    pub(super) fn finish(mut self, pacer: &mut Pacer<'_>) -> Result<Self> {
+        if self.filled > 0 {
+            self.full.push(std::mem::take(&mut self.block));
+        }
+        if !self.full.is_empty() {
+            self.sort_full(pacer)?;
+        }
+        self.collect()?;
+        pacer.call(self.progress())?;
+        Ok(self)
+    }
+
+    pub(super) fn into_grams(self) -> Grams {
+        self.grams
+    }
+
+    /// Sorts the full blocks, each on a thread of its own, and takes them over in order.
+    fn sort_full(&mut self, pacer: &mut Pacer<'_>) -> Result<()> {
+        let blocks = std::mem::take(&mut self.full);
+        self.scratch.resize_with(self.scratch.len().max(blocks.len()), Scratch::default);
+        let order = self.order;
+        let stop = AtomicBool::new(false);
+        let (Some((first, rest)), Some((own, others))) =
+            (blocks.split_first(), self.scratch.split_first_mut())
+        else {
+            return Ok(());
+        };
+        let sorted = std::thread::scope(|scope| {
+            let mut workers = Vec::new();
+            for (block, scratch) in rest.iter().zip(others) {
+                let stop = &stop;
+                let work = move || {
+                    if stop.load(Ordering::Relaxed) { Vec::new() } else { scratch.count(block, order) }
+                };
+                match std::thread::Builder::new().spawn_scoped(scope, work) {
+                    Ok(worker) => workers.push(worker),
+                    Err(error) => {
+                        stop.store(true, Ordering::Relaxed);
+                        return Err(Error::Training(format!(
+                            "no thread to count with: {error}; ask for fewer threads"
+                        )));
+                    }
+                }
+            }
+            let mut sorted = vec![own.count(first, order)];
+            while workers.iter().any(|worker| !worker.is_finished()) {
+                std::thread::park_timeout(NAP);
+            }
+            for worker in workers {
+                sorted.push(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            Ok(sorted)
+        })?;
+        for (block, run) in blocks.iter().zip(sorted) {
+            self.bytes += block.counted() as u64;
+            block.starts(self.order, &mut self.starts);
+            self.push_run(run)?;
+            pacer.look(|| self.progress())?;
+        }
+        Ok(())
+    }
+
+    fn push_run(&mut self, mut run: Vec<Gram>) -> Result<()> {
+        while let Some(last) = self.runs.pop() {
+            if last.len() / 2 >= run.len() {
+                self.runs.push(last);
+                break;
+            }
+            run = merged(&last, &run);
+        }
+        self.runs.push(run);
+        let kept: usize = self.runs.iter().map(Vec::len).sum();
+        let starts: usize = self.starts.iter().map(Vec::len).sum();
+        if kept + starts + self.grams.len() > self.most || starts > MOST_STARTS {
+            self.collect()?;
+            if self.grams.len() > self.most / 4 * 3 {
+                self.dropped += self.grams.shrink(self.most / 2);
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings everything together in `grams`.
+    fn collect(&mut self) -> Result<()> {
+        let mut fresh = Grams::new(self.order);
+        let run =
+            std::mem::take(&mut self.runs).into_iter().rev().reduce(|run, longer| merged(&longer, &run));
+        for (list, keys) in fresh.lists.iter_mut().zip(&mut self.starts) {
+            keys.sort_unstable();
+            *list = counted(keys).into();
+            keys.clear();
+        }
+        if let Some(run) = run {
+            fresh.lists[self.order - 1] = run.into();
+        }
+        self.grams.add(&fresh)
+    }
+}
+
+impl Block {
+    /// The parts of one document each: bytes to count, and how many bytes before them are context.
+    fn parts(&self) -> impl Iterator<Item = (&[u8], usize)> {
+        let ends = self.parts.iter().skip(1).map(|part| part.start).chain([self.text.len()]);
+        self.parts.iter().zip(ends).map(|(part, end)| (&self.text[part.start - part.known..end], part.known))
+    }
+
+    fn counted(&self) -> usize {
+        self.parts().map(|(text, known)| text.len() - known).sum()
+    }
+
+    /// Notes the strings that are cut short by the start of their document.
+    fn starts(&self, order: usize, starts: &mut [Vec<u64>]) {
+        for (text, known) in self.parts() {
+            for end in known..text.len().min(order - 1) {
+                starts[end].push(key(&text[..=end]));
+            }
+        }
+    }
+}
+
+/// The key of a string of at most 8 bytes.
+pub(super) fn key(string: &[u8]) -> u64 {
+    let Some((&last, context)) = string.split_last() else { return 0 };
+    let mut bytes = [0; 8];
+    for (to, &from) in bytes.iter_mut().zip(context.iter().rev()) {
+        *to = from;
+    }
+    u64::from_be_bytes(bytes) | u64::from(last)
+}
+
+/// Sorted keys as strings and counts.
+fn counted(keys: &[u64]) -> Vec<Gram> {
+    keys.chunk_by(|a, b| a == b).map(|run| Gram { key: run[0], count: run.len() as u64 }).collect()
+}
+
+/// A string of full length packed without gaps: the context, its most recent byte uppermost, above the last byte.
+trait Packed: Copy + Default + Ord + Send {
+    fn pack(window: &[u8; MAX_ORDER], order: usize) -> Self;
+    fn digit(self, digit: usize) -> usize;
+    fn key(self, order: usize) -> u64;
+}
+
+/// The window's last `order` bytes, the last of them moved below the others.
+fn pack(window: &[u8; MAX_ORDER], order: usize) -> u64 {
+    let bytes = u64::from_le_bytes(*window) >> (8 * (MAX_ORDER - order));
+    let last = u64::from(window[MAX_ORDER - 1]);
+    bytes << 8 & (u64::MAX >> (8 * (MAX_ORDER - order))) | last
+}
+
+fn unpack(packed: u64, order: usize) -> u64 {
+    (packed >> 8 << 8 << (8 * (MAX_ORDER - order))) | packed & 0xFF
+}
+
+impl Packed for u32 {
+    #[inline]
+    fn pack(window: &[u8; MAX_ORDER], order: usize) -> Self {
+        pack(window, order) as Self
+    }
+
+    #[inline]
+    fn digit(self, digit: usize) -> usize {
+        (self >> (8 * digit)) as usize & 0xFF
+    }
+
+    fn key(self, order: usize) -> u64 {
+        unpack(self.into(), order)
+    }
+}
+
+impl Packed for u64 {
+    #[inline]
+    fn pack(window: &[u8; MAX_ORDER], order: usize) -> Self {
+        pack(window, order)
+    }
+
+    #[inline]
+    fn digit(self, digit: usize) -> usize {
+        (self >> (8 * digit)) as usize & 0xFF
+    }
+
+    fn key(self, order: usize) -> u64 {
+        unpack(self, order)
+    }
+}
+
+/// Memory that sorting uses again and again.
+#[derive(Debug, Default)]
+struct Scratch {
+    narrow: [Vec<u32>; 2],
+    wide: [Vec<u64>; 2],
+}
+
+impl Scratch {
+    /// The strings of full length in `block`, sorted, with their counts.
+    fn count(&mut self, block: &Block, order: usize) -> Vec<Gram> {
+        if order <= 4 { count(&mut self.narrow, block, order) } else { count(&mut self.wide, block, order) }
+    }
+}
+
+fn count<P: Packed>(scratch: &mut [Vec<P>; 2], block: &Block, order: usize) -> Vec<Gram> {
+    let [keys, other] = scratch;
+    keys.clear();
+    for (text, known) in block.parts() {
+        let first = known.max(order - 1);
+        // The first strings of a block may have less than 8 bytes before them.
+        let direct = first.max(MAX_ORDER - 1).min(text.len());
+        for end in first..direct {
+            let mut window = [0; MAX_ORDER];
+            window[MAX_ORDER - 1 - end..].copy_from_slice(&text[..=end]);
+            keys.push(P::pack(&window, order));
+        }
+        let windows = text[(direct + 1).saturating_sub(MAX_ORDER)..].windows(MAX_ORDER);
+        keys.extend(windows.filter_map(|window| Some(P::pack(window.first_chunk()?, order))));
+    }
+    sort(keys, other, order);
+    let mut grams = Vec::with_capacity(keys.len() / 4);
+    for run in keys.chunk_by(|a, b| a == b) {
+        grams.push(Gram { key: run[0].key(order), count: run.len() as u64 });
+    }
+    grams.shrink_to_fit();
+    grams
+}
+
+/// Sorts by radix, from the lowest digit up.
+fn sort<P: Packed>(keys: &mut Vec<P>, other: &mut Vec<P>, digits: usize) {
+    other.clear();
+    other.resize(keys.len(), P::default());
+    let mut histograms = [[0_usize; 256]; MAX_ORDER];
+    for &key in keys.iter() {
+        for (digit, histogram) in histograms.iter_mut().take(digits).enumerate() {
+            histogram[key.digit(digit)] += 1;
+        }
+    }
+    for (digit, histogram) in histograms.iter().take(digits).enumerate() {
+        let mut next = 0;
+        let mut places = histogram.map(|count| {
+            next += count;
+            next - count
+        });
+        for &key in keys.iter() {
+            let place = &mut places[key.digit(digit)];
+            other[*place] = key;
+            *place += 1;
+        }
+        std::mem::swap(keys, other);
+    }
+}

@@ -1,0 +1,184 @@
+//! Documents from a Python iterator, progress and Ctrl-C to a Python callable: what every kind of training shares.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use byteloom_core::entropy::Training;
+use byteloom_core::train::{Hook, InvalidUtf8, Progress, Trainer};
+use byteloom_core::{Error, Result};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyMemoryView, PyString};
+
+use crate::text::{self, Surrogates, Text};
+use crate::work::finish;
+
+/// Documents are counted together once they have this many bytes, or are this many.
+const BATCH_BYTES: usize = 8 << 20;
+const BATCH_DOCUMENTS: usize = 1 << 16;
+
+/// Tells Python how training goes, and training whether to stop.
+pub struct Reporter {
+    callback: Option<Py<PyAny>>,
+    started: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Reporter {
+    /// A reporter to `callback`, if there is one. The clock starts now.
+    pub fn new(callback: Option<Py<PyAny>>) -> Self {
+        Self { callback, started: Instant::now(), raised: None }
+    }
+
+    fn report(&mut self, progress: &Progress) -> Result<()> {
+        let result = Python::attach(|py| {
+            py.check_signals()?;
+            let Some(callback) = &self.callback else { return Ok(()) };
+            let state = PyDict::new(py);
+            state.set_item("stage", progress.stage.as_str())?;
+            state.set_item("done", progress.done)?;
+            state.set_item("total", progress.total)?;
+            state.set_item("seconds", self.started.elapsed().as_secs_f64())?;
+            callback.call1(py, (state,)).map(drop)
+        });
+        result.map_err(|error| {
+            self.raised = Some(error);
+            Error::Interrupted
+        })
+    }
+
+    /// Runs a part of training without the GIL.
+    pub fn run<T: Send>(
+        &mut self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut dyn FnMut(&Progress) -> Result<()>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let result = py.detach(|| {
+            catch_unwind(AssertUnwindSafe(|| work(&mut |progress: &Progress| self.report(progress))))
+        });
+        finish(py, result.map(|outcome| outcome.map_err(as_training_error)), self.raised.take())
+    }
+}
+
+/// In training, an option out of its range is an error of the training.
+fn as_training_error(error: Error) -> Error {
+    match error {
+        Error::Argument(message) => Error::Training(message),
+        other => other,
+    }
+}
+
+/// One document of the iterator.
+enum Document {
+    Text(Text),
+    File(PathBuf),
+}
+
+fn document(item: &Bound<'_, PyAny>, index: usize, surrogates: Surrogates) -> PyResult<Document> {
+    let is_text = item.is_instance_of::<PyString>() || item.is_instance_of::<PyBytes>();
+    if is_text || item.is_instance_of::<PyByteArray>() || item.is_instance_of::<PyMemoryView>() {
+        return text::text(item, surrogates, || format!("document {index}")).map(Document::Text);
+    }
+    match item.extract::<PathBuf>() {
+        Ok(path) => Ok(Document::File(path)),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "document {index} must be str, bytes or a path, not {}",
+            item.get_type().name()?
+        ))),
+    }
+}
+
+/// What to do with lone surrogates of documents and with invalid UTF-8 of files.
+#[derive(Clone, Copy)]
+pub struct Handling {
+    surrogates: Surrogates,
+    invalid: InvalidUtf8,
+}
+
+impl Handling {
+    /// The handling named `errors`.
+    pub fn parse(errors: &str) -> PyResult<Self> {
+        let (surrogates, invalid) = match errors {
+            "strict" => (Surrogates::Strict, InvalidUtf8::Strict),
+            "replace" => (Surrogates::Replace, InvalidUtf8::Replace),
+            "keep" => (Surrogates::Strict, InvalidUtf8::Keep),
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "errors must be \"strict\", \"replace\" or \"keep\", not {errors:?}"
+                )));
+            }
+        };
+        Ok(Self { surrogates, invalid })
+    }
+}
+
+/// What documents are fed to.
+pub trait Feed: Send {
+    /// Takes documents, in the order given.
+    fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()>;
+    /// Takes a file as one document.
+    fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()>;
+}
+
+impl Feed for Trainer {
+    fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
+        self.feed_documents(documents, hook)
+    }
+
+    fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
+        self.feed_file(path, invalid, hook)
+    }
+}
+
+impl Feed for Training {
+    fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
+        self.feed_documents(documents, hook)
+    }
+
+    fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
+        self.feed_file(path, invalid, hook)
+    }
+}
+
+/// Feeds everything that `documents` gives, in order.
+pub fn feed_all(
+    documents: &Bound<'_, PyIterator>,
+    handling: Handling,
+    reporter: &mut Reporter,
+    to: &mut impl Feed,
+) -> PyResult<()> {
+    let py = documents.py();
+    let mut batch: Vec<Text> = Vec::new();
+    let mut bytes = 0;
+    for (index, item) in documents.try_iter()?.enumerate() {
+        match document(&item?, index, handling.surrogates)? {
+            Document::Text(text) => {
+                bytes += text.len();
+                batch.push(text);
+            }
+            Document::File(path) => {
+                feed(py, reporter, to, &mut batch)?;
+                bytes = 0;
+                reporter.run(py, |hook| to.feed_file(&path, handling.invalid, hook))?;
+            }
+        }
+        if bytes >= BATCH_BYTES || batch.len() >= BATCH_DOCUMENTS {
+            feed(py, reporter, to, &mut batch)?;
+            bytes = 0;
+        }
+    }
+    feed(py, reporter, to, &mut batch)
+}
+
+/// Counts the documents gathered so far.
+fn feed(py: Python<'_>, reporter: &mut Reporter, to: &mut impl Feed, batch: &mut Vec<Text>) -> PyResult<()> {
+    if !batch.is_empty() {
+        reporter.run(py, |hook| {
+            let documents: Vec<&[u8]> = batch.iter().map(|text| &**text).collect();
+            to.feed_documents(&documents, hook)
+        })?;
+        batch.clear();
+    }
+    Ok(())
+}
