@@ -1,4 +1,6 @@
-"""The rules of the byte entropy model and of patching in a page of plain Python; shares nothing with the package.
+"""The rules of the byte entropy model and of patching in a page of plain Python.
+
+It shares nothing with the package.
 
 Model: count every byte under each of the 0 to order-1 bytes before it in its document. Prediction of a byte:
   backoff      the longest context of at least one byte that was seen, alone, with `alpha` added to all 256
@@ -7,6 +9,7 @@ Model: count every byte under each of the 0 to order-1 bytes before it in its do
                number of different bytes seen after the context c; contexts never seen change nothing.
 
 A patch starts at the first byte of a document, and wherever the rule says so from the bytes before alone.
+A byte of `reset_on` ends a document in both respects.
 """
 
 import math
@@ -49,7 +52,7 @@ class Model:
         return [(row.get(v, 0) + self.alpha) / total for v in range(256)]
 
     def entropies(self, data, reset_on=b""):
-        """Of the prediction for each byte; a byte of `reset_on` ends the context, as the start of a text does."""
+        """Of the prediction for each byte; behind a byte of `reset_on` as at the start of a text."""
         found, start = [], 0
         for at in range(len(data)):
             context = data[max(start, at - self.order + 1) : at]
@@ -65,12 +68,13 @@ class Model:
         return math.fsum(bits) / len(data) if data else 0.0
 
 
-def by_entropy(entropies, theta=None, rise=None):
-    """Starts where all given thresholds are crossed, strictly; a rise needs a byte before."""
+def by_entropy(data, entropies, theta=None, rise=None, reset_on=b""):
+    """Starts where all given thresholds are crossed, strictly; and behind a byte of `reset_on`."""
     return [
         at
         for at, bits in enumerate(entropies)
         if at == 0
+        or data[at - 1] in reset_on
         or ((theta is None or bits > theta) and (rise is None or bits - entropies[at - 1] > rise))
     ]
 

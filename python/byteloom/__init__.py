@@ -25,12 +25,15 @@ from .errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import patching as patching
     from ._doctor import Finding, doctor
     from ._verify import Reference, VerifyReport, reference, verify
+    from .patching import ByteEntropyModel
 del TYPE_CHECKING
 
 # Imported when they are asked for: few programs need them, and they cost more than all the rest.
 _LATER = {
+    "ByteEntropyModel": "patching",
     "Finding": "_doctor",
     "Reference": "_verify",
     "VerifyReport": "_verify",
@@ -39,7 +42,11 @@ _LATER = {
     "verify": "_verify",
 }
 
+# Modules that are there as `byteloom.name` without an import of their own.
+_MODULES = ("patching",)
+
 __all__ = [
+    "ByteEntropyModel",
     "ByteloomError",
     "ChatError",
     "Finding",
@@ -67,15 +74,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATER:
+    if name not in _LATER and name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     import importlib  # noqa: PLC0415 - as said above
 
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     value: object = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_MODULES})

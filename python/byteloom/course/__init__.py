@@ -1,0 +1,1 @@
+"""The courses' own names on byteloom's engine."""
