@@ -99,8 +99,8 @@ def by_size(data, size):
 def cut(starts, length, longest):
     """The same patches, those above `longest` bytes cut into pieces of it."""
     ends = [*starts[1:], length]
-    return [at for start, end in zip(starts, ends, strict=True) for at in range(start, end, longest)]
+    return [at for start, end in zip(starts, ends, strict=False) for at in range(start, end, longest)]
 
 
 def patches(data, starts):
-    return [data[a:b] for a, b in zip(starts, [*starts[1:], len(data)], strict=True)]
+    return [data[a:b] for a, b in zip(starts, [*starts[1:], len(data)], strict=False)]

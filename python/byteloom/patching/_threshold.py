@@ -101,6 +101,9 @@ def find_threshold(
     if rule != "both" and given:
         names = " and ".join(sorted(given))
         raise PatchingError(f'rule="{rule}" finds the only threshold of its rule; leave out {names}')
+    for name, value in (("theta", theta), ("rise", rise)):
+        if value is not None and math.isnan(value):
+            raise PatchingError(f"{name} is NaN; give a number of {units}")
     longest = None if max_patch_length is None else whole_number(max_patch_length, "max_patch_length")
     limit = to_bits(theta if theta is not None else rise or 0.0, units)
     ends = np.zeros(256, np.bool_)
