@@ -19,7 +19,7 @@ PRINTED = [
     ("t", 3.9, 11), ("h", 2.8, 8), ("e", 0.6, 1), (" ", 0.6, 1), ("m", 2.5, 7), ("o", 1.2, 3), ("d", 1.2, 3),
     ("e", 1.2, 3), ("l", 1.2, 3), (" ", 1.2, 3), ("p", 2.6, 7), ("r", 3.3, 9), ("e", 1.2, 3), ("d", 2.0, 5),
 ]  # fmt: skip
-PATCHES = "t|he |model |p|redict|s| the |n|e|x|t| |t|oken".split("|")
+PATCHES = ["t", "he ", "model ", "p", "redict", "s", " the ", "n", "e", "x", "t", " ", "t", "oken"]
 
 
 @pytest.fixture(scope="module")

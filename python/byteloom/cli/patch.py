@@ -219,7 +219,7 @@ def _say_trained(model: ByteEntropyModel, output: str, *, json: bool) -> None:
         return
     count = info["documents"]
     where = "standard output" if output == "-" else shown(output)
-    say(f"read   {info['bytes']:,} bytes in {count:,} document{'s' * (count != 1)}", prefix="")
+    say(f"read   {info['trained_bytes']:,} bytes in {count:,} document{'s' * (count != 1)}", prefix="")
     say(f"saved  an entropy model of order {model.order}, {model.smoothing}, in {where}", prefix="")
 
 

@@ -10,6 +10,7 @@ from byteloom import _formats, _native
 from byteloom._training import Progress, document_iterator, expected_bytes, progress_callback
 
 from ._patcher import Patcher, Units
+from ._texts import utf8
 from ._threshold import find_threshold
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ class ByteEntropyModel:
         order: 1 to 8. 4 is fast and good; longer contexts are for `"witten-bell"`.
         alpha: What is added to each count, above 0.
         smoothing: `"backoff"` or `"witten-bell"`.
-        memory_limit: Most bytes of memory for counts; `None` is the built-in limit, which `info` states.
-            Beyond it the rarest contexts of the highest orders are given up.
+        memory_limit: Most bytes of memory for counts, 4 MiB or more; `None` is 1 GiB. Beyond it the rarest
+            contexts are given up, and `info()["dropped_contexts"]` counts them.
 
     Raises:
         PatchingError: an option outside its range.
@@ -110,9 +111,7 @@ class ByteEntropyModel:
         >>> ByteEntropyModel(order=2).train(["abab", "aab"]).info()["documents"]
         2
         """
-        fresh = _native.NativeEntropyModel(
-            order=self.order, alpha=self.alpha, smoothing=self.smoothing, memory_limit=self.memory_limit
-        )
+        fresh = _like(self._native)
         _count(fresh, data, errors, threads, progress)
         self._native, self._shared = fresh, False
         return self
@@ -140,7 +139,7 @@ class ByteEntropyModel:
         """Add the counts of another model: as if this one had been trained on its documents too.
 
         Raises:
-            PatchingError: a model of another order, alpha or smoothing.
+            PatchingError: a model of another order. Its alpha and smoothing do not matter, nor come along.
 
         >>> from byteloom.patching import ByteEntropyModel
         >>> a, b = ByteEntropyModel().train("abab"), ByteEntropyModel().train("aab")
@@ -149,15 +148,14 @@ class ByteEntropyModel:
         """
         if not isinstance(other, ByteEntropyModel):
             raise TypeError(f"merge takes a ByteEntropyModel, not {type(other).__name__}")
-        # A model may be added to itself, and must not change under its own hands.
-        counts = other._native
-        own = self._own()
-        own.merge(_copy(counts) if counts is own else counts)
+        self._own().merge(other._native)
         return self
 
     def _own(self) -> _native.NativeEntropyModel:
         if self._shared:
-            self._native, self._shared = _copy(self._native), False
+            copy = _like(self._native)
+            copy.merge(self._native)
+            self._native, self._shared = copy, False
         return self._native
 
     # Predictions.
@@ -177,7 +175,7 @@ class ByteEntropyModel:
         >>> ByteEntropyModel().entropies("ab").tolist()
         [8.0, 8.0]
         """
-        return self._native.entropies(data, reset_on=reset_on)
+        return self._native.entropies(utf8(data), reset_on=reset_on)
 
     def distribution(self, history: Text) -> npt.NDArray[np.float64]:
         """The probability of each next byte after `history`: float64, shape `(256,)`; they add up to 1.
@@ -188,7 +186,7 @@ class ByteEntropyModel:
         >>> int(ByteEntropyModel().train("abcabd" * 9).distribution("ca").argmax()) == ord("b")
         True
         """
-        return self._native.distribution(history)
+        return self._native.distribution(utf8(history))
 
     def bits_per_byte(self, data: Text) -> float:
         """The mean of `-log2(p)` of the bytes that came: how well the model foretells a text, less is better.
@@ -199,7 +197,7 @@ class ByteEntropyModel:
         >>> ByteEntropyModel().bits_per_byte("any text")
         8.0
         """
-        return self._native.bits_per_byte(data)
+        return self._native.bits_per_byte(utf8(data))
 
     # Patching.
 
@@ -395,8 +393,11 @@ class ByteEntropyModel:
         return type(self).from_bytes, (self.to_bytes(),)
 
 
-def _copy(native: _native.NativeEntropyModel) -> _native.NativeEntropyModel:
-    return _native.NativeEntropyModel.from_bytes(native.to_bytes())
+def _like(native: _native.NativeEntropyModel) -> _native.NativeEntropyModel:
+    """A model of the same options that has counted nothing."""
+    return _native.NativeEntropyModel(
+        order=native.order, alpha=native.alpha, smoothing=native.smoothing, memory_limit=native.memory_limit
+    )
 
 
 def _count(

@@ -18,7 +18,7 @@ from byteloom.errors import PatchingError
 from ._batch import PatchBatch
 from ._blt import BltExample, blt_example
 from ._report import PatchReport, report
-from ._texts import Boundaries, Document, Lengths, Text, as_bytes, spans, whole_number
+from ._texts import Boundaries, Document, Lengths, Text, as_bytes, spans, utf8, whole_number
 from ._tokens import token_starts
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ class Patcher:
         array([0, 3, 6], dtype=uint32)
         """
         if self._native is not None:
-            return self._native.boundaries(data)
+            return self._native.boundaries(utf8(data))
         text = as_bytes(data)
         return self._token_boundaries(text)
 
@@ -243,7 +243,7 @@ class Patcher:
         array([3, 3, 1], dtype=uint8)
         """
         if self._native is not None:
-            return self._native.lengths(data)
+            return self._native.lengths(utf8(data))
         text = as_bytes(data)
         return _native.lengths_from_starts(self._token_boundaries(text), len(text))
 
@@ -274,7 +274,8 @@ class Patcher:
         if isinstance(texts, (str, bytes, bytearray, memoryview)):
             raise TypeError(f"texts must be an iterable of texts, not one {type(texts).__name__}")
         if self._native is not None:
-            return PatchBatch(*self._native.batch_lengths(texts, threads=threads))
+            encoded = (utf8(text, f"text {index}") for index, text in enumerate(texts))
+            return PatchBatch(*self._native.batch_lengths(encoded, threads=threads))
         rows = [self.lengths(text) for text in texts]
         widest = np.result_type(np.uint8, *rows)
         offsets = np.zeros(len(rows) + 1, np.int64)

@@ -22,6 +22,7 @@ __all__ = [
     "documents",
     "spans",
     "to_boundaries",
+    "utf8",
     "whole_number",
 ]
 
@@ -46,6 +47,11 @@ def as_bytes(data: Text, where: str = "the text") -> bytes:
     if isinstance(data, (bytes, bytearray, memoryview)):
         return bytes(data)
     raise TypeError(f"{where} must be str or bytes, not {type(data).__name__}")
+
+
+def utf8(data: Text, where: str = "the text") -> Text:
+    """`data`, a string as its UTF-8; no bytes are copied."""
+    return as_bytes(data, where) if isinstance(data, str) else data
 
 
 def documents(data: Document | Iterable[Document]) -> Iterator[bytes]:
