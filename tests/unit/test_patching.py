@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -409,6 +410,22 @@ def test_a_patcher_keeps_the_model_it_was_made_from():
     patcher.model.update(OTHER)
     assert patcher.model == ByteEntropyModel().train(TEXT)
     assert model.patcher(theta=THETA, units="bits").patches(text) != before
+
+
+def test_threads_may_add_to_one_model():
+    model, documents = ByteEntropyModel(), [f"document {index} " * (index % 7 + 1) for index in range(60)]
+
+    def add(share):
+        for document in documents[share::4]:
+            model.update(document)
+            model.patcher(theta=THETA, units="bits").patches(document)
+
+    workers = [threading.Thread(target=add, args=(share,)) for share in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(100)
+    assert model.to_bytes() == ByteEntropyModel().train(documents).to_bytes()
 
 
 def test_units_are_said_and_converted(model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from byteloom import _formats, _native
@@ -55,7 +56,7 @@ class ByteEntropyModel:
     [3.73, 2.24, 0.81]
     """
 
-    __slots__ = ("_native", "_shared")
+    __slots__ = ("_lock", "_native")
 
     def __init__(
         self,
@@ -67,14 +68,13 @@ class ByteEntropyModel:
         self._native = _native.NativeEntropyModel(
             order=order, alpha=alpha, smoothing=smoothing, memory_limit=memory_limit
         )
-        # Whether a patcher holds these counts too: then they are copied before they change.
-        self._shared = False
+        self._lock = Lock()
 
     @classmethod
-    def _of(cls, native: _native.NativeEntropyModel, *, shared: bool = False) -> ByteEntropyModel:
+    def _of(cls, native: _native.NativeEntropyModel) -> ByteEntropyModel:
         model = cls.__new__(cls)
         model._native = native  # noqa: SLF001 - its own
-        model._shared = shared  # noqa: SLF001
+        model._lock = Lock()  # noqa: SLF001
         return model
 
     # Training.
@@ -113,7 +113,7 @@ class ByteEntropyModel:
         """
         fresh = _like(self._native)
         _count(fresh, data, errors, threads, progress)
-        self._native, self._shared = fresh, False
+        self._native = fresh
         return self
 
     def update(
@@ -132,7 +132,9 @@ class ByteEntropyModel:
         >>> ByteEntropyModel().train("abab").update("aab") == ByteEntropyModel().train(["abab", "aab"])
         True
         """
-        _count(self._own(), data, errors, threads, progress)
+        more = _like(self._native)
+        _count(more, data, errors, threads, progress)
+        self._add(more)
         return self
 
     def merge(self, other: ByteEntropyModel) -> ByteEntropyModel:
@@ -148,15 +150,17 @@ class ByteEntropyModel:
         """
         if not isinstance(other, ByteEntropyModel):
             raise TypeError(f"merge takes a ByteEntropyModel, not {type(other).__name__}")
-        self._own().merge(other._native)
+        self._add(other._native)
         return self
 
-    def _own(self) -> _native.NativeEntropyModel:
-        if self._shared:
-            copy = _like(self._native)
-            copy.merge(self._native)
-            self._native, self._shared = copy, False
-        return self._native
+    def _add(self, more: _native.NativeEntropyModel) -> None:
+        # Patchers and copies hold the counts too, so the sum is another object. Taking the first summand over
+        # copies nothing.
+        with self._lock:
+            both = _like(self._native)
+            both.merge(self._native)
+            both.merge(more)
+            self._native = both
 
     # Predictions.
 
@@ -383,8 +387,7 @@ class ByteEntropyModel:
     __hash__ = None  # type: ignore[assignment]
 
     def __copy__(self) -> ByteEntropyModel:
-        self._shared = True
-        return self._of(self._native, shared=True)
+        return self._of(self._native)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ByteEntropyModel:
         return self.__copy__()
