@@ -465,6 +465,14 @@ def test_impossible_patchers_say_what_to_do(model, tok):
         Patcher.entropy("model", theta=1.0, units="bits")
     with pytest.raises(bl.PatchingError, match="space"):
         Patcher.space().entropies("text")
+    for work in (
+        lambda: model.patcher(theta=1.0, units="bits", reset_on="\n"),
+        lambda: model.threshold_for(TEXT, reset_on="\n"),
+        lambda: model.entropies(TEXT, reset_on=10),
+    ):
+        with pytest.raises(TypeError, match="reset_on must be bytes"):
+            work()
+    assert model.patcher(theta=1.0, units="bits", reset_on=b"") == model.patcher(theta=1.0, units="bits")
 
 
 def test_thresholds_without_end_are_thresholds(model):

@@ -11,7 +11,7 @@ from byteloom import _formats, _native
 from byteloom._training import Progress, document_iterator, expected_bytes, progress_callback
 
 from ._patcher import Patcher, Units
-from ._texts import utf8
+from ._texts import reset_bytes, utf8
 from ._threshold import find_threshold
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class ByteEntropyModel:
     seen in any length leaves the byte open: 8 bits. The first byte of a text has the plain counts of bytes.
 
     `smoothing="witten-bell"` mixes all contexts, from uniform up to the longest; the fuller and the less
-    varied one is, the more it weighs (Witten and Bell 1991). It is better in bits from order 3 on, much so
-    beyond order 5, where backoff gets worse, and does not use `alpha`.
+    varied one is, the more it weighs (Witten and Bell 1991). It takes fewer bits from order 3 on, the more so
+    the longer contexts are, and does not use `alpha`.
 
     Args:
         order: 1 to 8. 4 is fast and good; longer contexts are for `"witten-bell"`.
@@ -179,7 +179,7 @@ class ByteEntropyModel:
         >>> ByteEntropyModel().entropies("ab").tolist()
         [8.0, 8.0]
         """
-        return self._native.entropies(utf8(data), reset_on=reset_on)
+        return self._native.entropies(utf8(data), reset_on=reset_bytes(reset_on))
 
     def distribution(self, history: Text) -> npt.NDArray[np.float64]:
         """The probability of each next byte after `history`: float64, shape `(256,)`; they add up to 1.

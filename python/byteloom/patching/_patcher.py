@@ -18,7 +18,7 @@ from byteloom.errors import PatchingError
 from ._batch import PatchBatch
 from ._blt import BltExample, blt_example
 from ._report import PatchReport, report
-from ._texts import Boundaries, Document, Lengths, Text, as_bytes, spans, utf8, whole_number
+from ._texts import Boundaries, Document, Lengths, Text, as_bytes, reset_bytes, spans, utf8, whole_number
 from ._tokens import token_starts
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class Patcher:
                 raise PatchingError(f"{name} is NaN; give a number of {units}")
             limits[name] = None if value is None else to_bits(value, units)
         longest = _limit(max_patch_length)
+        reset_on = reset_bytes(reset_on)
         frozen = model.__copy__()
         native = _native.NativePatcher.entropy(
             frozen._native,  # noqa: SLF001 - of this package

@@ -20,6 +20,7 @@ __all__ = [
     "Text",
     "as_bytes",
     "documents",
+    "reset_bytes",
     "spans",
     "to_boundaries",
     "utf8",
@@ -73,6 +74,13 @@ def spans(boundaries: npt.NDArray[np.integer[Any]], size: int) -> Iterator[tuple
 def to_boundaries(places: Integers, size: int) -> Boundaries:
     """Places in a text of `size` bytes as uint32 where that holds them all."""
     return places.astype(np.uint32) if size <= np.iinfo(np.uint32).max else places
+
+
+def reset_bytes(value: bytes | None) -> bytes | None:
+    """The bytes of a `reset_on`, `None` for none."""
+    if value is not None and not isinstance(value, bytes):
+        raise TypeError(f'reset_on must be bytes, such as b"\\n", not {type(value).__name__}')
+    return value or None
 
 
 def whole_number(value: object, name: str, least: int = 1) -> int:

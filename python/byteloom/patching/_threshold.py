@@ -12,7 +12,7 @@ import numpy.typing as npt
 from byteloom.errors import PatchingError
 
 from ._patcher import Units, from_bits, to_bits
-from ._texts import Document, documents, whole_number
+from ._texts import Document, documents, reset_bytes, whole_number
 
 if TYPE_CHECKING:
     from ._model import ByteEntropyModel
@@ -107,7 +107,7 @@ def find_threshold(
     longest = None if max_patch_length is None else whole_number(max_patch_length, "max_patch_length")
     limit = to_bits(theta if theta is not None else rise or 0.0, units)
     ends = np.zeros(256, np.bool_)
-    ends[list(reset_on or b"")] = True
+    ends[list(reset_bytes(reset_on) or b"")] = True
     scores, forced = [], []
     for data in documents(sample):
         if not data:
