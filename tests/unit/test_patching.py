@@ -276,6 +276,24 @@ def test_a_damaged_file_is_refused(tmp_path, tok):
         ByteEntropyModel.load(tmp_path / "gone.entropy")
 
 
+def test_memory_has_a_limit():
+    random = np.random.default_rng(7).integers(0, 256, 300_000, dtype=np.uint8).tobytes()
+    limited = ByteEntropyModel(8, smoothing="witten-bell", memory_limit=4 << 20).train(random)
+    info = limited.info()
+    assert info["dropped_contexts"] > 0
+    assert info["count_bytes"] <= limited.memory_limit == 4 << 20
+    assert limited.to_bytes() == ByteEntropyModel.from_bytes(limited.to_bytes()).to_bytes()
+    # Contexts of one byte stay, whatever is given up.
+    plain = reference.Model(2, smoothing="witten-bell").train(random)
+    for history in (b"", random[5:6]):
+        np.testing.assert_allclose(
+            limited.distribution(history), plain.distribution(history), rtol=0, atol=1e-12
+        )
+    assert b"".join(limited.patcher(theta=7.0, units="bits").patches(random[:999])) == random[:999]
+    with pytest.raises(bl.PatchingError, match="memory_limit"):
+        ByteEntropyModel(memory_limit=1000)
+
+
 def test_what_a_model_says_of_itself(model):
     info = model.info()
     assert json.loads(json.dumps(info)) == info
