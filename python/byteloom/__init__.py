@@ -26,12 +26,15 @@ from .errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import chat as chat
+    from . import patching as patching
     from ._doctor import Finding, doctor
     from ._verify import Reference, VerifyReport, reference, verify
+    from .patching import ByteEntropyModel
 del TYPE_CHECKING
 
 # Imported when they are asked for: few programs need them, and they cost more than all the rest.
 _LATER = {
+    "ByteEntropyModel": "patching",
     "Finding": "_doctor",
     "Reference": "_verify",
     "VerifyReport": "_verify",
@@ -41,9 +44,10 @@ _LATER = {
 }
 
 # Modules that are there as `byteloom.name` without an import of their own.
-_MODULES = ("chat",)
+_MODULES = ("chat", "patching")
 
 __all__ = [
+    "ByteEntropyModel",
     "ByteloomError",
     "ChatError",
     "Finding",

@@ -11,7 +11,9 @@ from .errors import FormatError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
 
+    T = TypeVar("T")
     Path = str | os.PathLike[str]
 
 __all__ = ["read", "read_gpt2_files", "read_huggingface", "read_named", "refuse_losses", "write"]
@@ -126,7 +128,7 @@ def read_gpt2_files(
     )
 
 
-def read_named(path: Path, reader: Callable[[], _native.NativeTokenizer]) -> _native.NativeTokenizer:
+def read_named(path: Path, reader: Callable[[], T]) -> T:
     """What `reader` reads; a fault of the file names the file."""
     try:
         return reader()

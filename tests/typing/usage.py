@@ -19,6 +19,7 @@ from typing_extensions import assert_type
 import byteloom as bl
 from byteloom import errors
 from byteloom.course import lesson2, module03, step1
+from byteloom.patching import Patcher
 
 AnyIds = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
@@ -202,6 +203,28 @@ def courses() -> None:
     assert_type(module03.CharTokenizer("ab").stoi, dict[str, int])
 
 
+def patch(tok: bl.Tokenizer) -> None:
+    """The entropy model, patchers and what is made of them."""
+    model = bl.ByteEntropyModel(order=3, smoothing="witten-bell").train(["some text", b"some more"])
+    assert_type(model, bl.ByteEntropyModel)
+    assert_type(model.update("and more").merge(model), bl.ByteEntropyModel)
+    assert_type(model.entropies("text"), npt.NDArray[np.float64])
+    assert_type(model.bits_per_byte(b"text"), float)
+    theta = model.threshold_for("sample", 3.0, rule="global", units="nats")
+    assert_type(theta, float)
+    patcher = model.patcher(theta=theta, units="nats", max_patch_length=16)
+    assert_type(patcher, Patcher)
+    assert_type(patcher.patches("text"), list[bytes])
+    assert_type(patcher.stream().feed(b"te"), list[bytes])
+    assert_type(patcher.stream().finish(), bytes | None)
+    assert_type(patcher.batch(["a", b"b"], threads=1).tolist(), list[list[int]])
+    report = Patcher.bpe(tok).report("text", tokenizer=tok)
+    assert_type(report.word_starts.f1, float | None)
+    assert_type(patcher.blt_example("text").tokens, npt.NDArray[np.int64])
+    assert_type(bl.patching.byte_entropy([0.5, 0.5]), float)
+    assert_type(bl.patching.patches_from_boundaries(b"text", [0, 2]), list[bytes])
+
+
 def fail(tok: bl.Tokenizer) -> None:
     """Errors by their base and by their kind."""
     try:
@@ -229,7 +252,7 @@ def fail(tok: bl.Tokenizer) -> None:
 def main() -> None:
     """Run it all."""
     tok = train()
-    for part in (encode, batches, decode, look, keep, talk, fail):
+    for part in (encode, batches, decode, look, keep, talk, patch, fail):
         part(tok)
     courses()
 

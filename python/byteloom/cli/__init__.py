@@ -20,7 +20,19 @@ from byteloom.cli.files import readable_error, say
 
 __all__ = ["commands", "main"]
 
-_COMMANDS = ("train", "encode", "decode", "count", "truncate", "chat", "info", "convert", "verify", "doctor")
+_COMMANDS = (
+    "train",
+    "encode",
+    "decode",
+    "count",
+    "truncate",
+    "chat",
+    "patch",
+    "info",
+    "convert",
+    "verify",
+    "doctor",
+)
 
 
 class _LazyGroup(click.Group):

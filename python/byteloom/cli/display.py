@@ -10,7 +10,7 @@ import click
 
 import byteloom
 
-__all__ = ["plain_token", "readable", "show_tokens", "wants_color"]
+__all__ = ["plain_token", "readable", "show_pieces", "show_tokens", "wants_color"]
 
 # Light backgrounds of the 256-colour palette, black text: readable on dark and on light terminals.
 _BACKGROUNDS = (153, 157, 223, 218, 189, 159)
@@ -73,11 +73,25 @@ def show_tokens(tok: byteloom.Tokenizer, ids: Iterable[int], *, color: bool) -> 
     A line of the text is a line here, so that long texts stay readable.
     """
     special = set(tok.special_tokens.values())
+    return show_pieces(((tok.id_to_bytes(id_), id_ in special) for id_ in ids), color=color)
+
+
+def show_pieces(pieces: Iterable[tuple[bytes, bool]], *, color: bool, mark_lines: bool = False) -> str:
+    """Pieces of a text, each with whether it is special, as `show_tokens` shows tokens.
+
+    `mark_lines` puts `|` before a piece that begins a line too, where others run on over the end of a line.
+
+    >>> print(show_pieces([(b"a", False), (b"b\\n", False), (b"c\\nd", False)], color=False, mark_lines=True))
+    a|b↵
+    |c↵
+    d
+    """
     parts: list[str] = []
-    for place, id_ in enumerate(ids):
-        text = readable(tok.id_to_bytes(id_))
+    for place, (token, special) in enumerate(pieces):
+        text = readable(token)
         if not color:
-            parts.append(("" if place == 0 or parts[-1].endswith("\n") else "|") + text.replace("↵", "↵\n"))
+            joined = place == 0 or (parts[-1].endswith("\n") and not mark_lines)
+            parts.append(("" if joined else "|") + text.replace("↵", "↵\n"))
             continue
         # Pieces are styled one by one: a background that runs over a line's end fills the whole line.
         for piece in text.replace("↵", "↵\n").splitlines(keepends=True):
@@ -85,7 +99,7 @@ def show_tokens(tok: byteloom.Tokenizer, ids: Iterable[int], *, color: bool) -> 
             background = _BACKGROUNDS[place % len(_BACKGROUNDS)]
             parts.append(
                 click.style(bare, fg=231, bg=88, bold=True)
-                if id_ in special
+                if special
                 else click.style(bare, fg=16, bg=background)
             )
             parts.append(piece[len(bare) :])

@@ -8,7 +8,9 @@ Everything the module names is here:
   `demonstrate_byte_level`;
 - `gpt2_pretokenize`: where merges stop;
 - `count_pairs`, `merge`: the two moves of training on a plain list;
-- `SPECIAL_TOKENS`: the first four ids of every tokenizer.
+- `SPECIAL_TOKENS`: the first four ids of every tokenizer;
+- `render_chatml`, `encode_chat` and what belongs to them: chats as text and as ids (the file `chatml`);
+- `ByteEntropyModel`, `byte_entropy` and the functions of patches (the file `blt`).
 
 >>> from byteloom.course.module03 import ByteLevelBPETokenizer
 >>> tok = ByteLevelBPETokenizer(vocab_size=400)
@@ -23,24 +25,52 @@ from collections.abc import Iterable
 
 import byteloom as bl
 
+from .blt import (
+    ByteEntropyModel,
+    average_patch_size,
+    byte_entropy,
+    patch_boundaries_global,
+    patch_boundaries_monotonic,
+    patches_from_boundaries,
+    relative_global_compute,
+)
 from .bpe import SPECIAL_TOKENS, BPETokenizer, ByteLevelBPETokenizer
+from .chatml import (
+    CHAT_TOKENS,
+    chat_token_ids,
+    chatml_segments,
+    encode_chat,
+    render_chatml,
+    split_on_special,
+)
 from .engine import pretokens, text_of
 from .pairs import get_pairs as count_pairs
 from .pairs import merge
 from .report import say
 
-# The names of chat templates (`chatml`) and of byte-latent patching (`blt`) are imported here.
-
 __all__ = [
+    "CHAT_TOKENS",
     "SPECIAL_TOKENS",
     "BPETokenizer",
+    "ByteEntropyModel",
     "ByteLevelBPETokenizer",
     "CharTokenizer",
+    "average_patch_size",
+    "byte_entropy",
     "bytes_to_unicode",
+    "chat_token_ids",
+    "chatml_segments",
     "count_pairs",
     "demonstrate_byte_level",
+    "encode_chat",
     "gpt2_pretokenize",
     "merge",
+    "patch_boundaries_global",
+    "patch_boundaries_monotonic",
+    "patches_from_boundaries",
+    "relative_global_compute",
+    "render_chatml",
+    "split_on_special",
 ]
 
 
