@@ -129,6 +129,12 @@ PRINTED = {
         "['  ', '  ', 'return']",
         "['  ', '  ', '  ', '  ', '<UNK>']",
     ],
+    "module03_blt/blt_entropy": ["8.0 bits", "0.0 bits", "'r'  3.3 █████████", "'d'  2.0 █████"],
+    "module03_blt/blt_patches": [
+        "14 patches of 2.36 bytes",
+        "0.42",
+        "['t', 'he ', 'model ', 'p', 'redict', 's', ' the ', 'n', 'e', 'x', 't', ' ', 't', 'oken']",
+    ],
 }
 
 
