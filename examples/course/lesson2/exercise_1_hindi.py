@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteloom.course.lesson2 import build_vocab, encode, train
+from byteloom.course.lesson2 import build_vocab, encode, encoding_cost, train
 
 DATA = Path(__file__).parents[1] / "data"
 english = (DATA / "english.txt").read_text(encoding="utf-8")
@@ -19,8 +19,9 @@ vocab = build_vocab(merges)
 
 print("text     characters  bytes  tokens  bytes a char  tokens a char")
 for name, text in (("English", english[: len(hindi)]), ("Hindi", hindi)):
-    size, tokens = len(text.encode()), len(encode(text, merges))
-    print(f"{name:7} {len(text):11} {size:6} {tokens:7} {size / len(text):13.2f} {tokens / len(text):14.2f}")
+    cost = encoding_cost(text, merges)
+    counts = f"{cost['characters']:11} {cost['bytes']:6} {cost['tokens']:7}"
+    print(f"{name:7} {counts} {cost['bytes_per_character']:13.2f} {cost['tokens_per_character']:14.2f}")
 
 # The reason as data: tokens that hold more than one byte of a Hindi character.
 joined = {token for token in encode(hindi, merges) if len(vocab[token]) > 1}
@@ -29,5 +30,5 @@ print("bytes above 127 in learned tokens:", sum(byte > 127 for id_ in merges.val
 
 # The cure is Hindi in the training text: here six other sentences.
 both = train(english + "\n".join(other_hindi), vocab_size=512)
-tokens = len(encode(hindi, both))
-print(f"trained on both: {tokens} tokens, {tokens / len(hindi):.2f} a character")
+cost = encoding_cost(hindi, both)
+print(f"trained on both: {cost['tokens']} tokens, {cost['tokens_per_character']:.2f} a character")
