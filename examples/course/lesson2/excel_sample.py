@@ -15,10 +15,9 @@ vocab = build_vocab(merges)
 print(f"{len(merges)} merges from {len(corpus.encode()):,} bytes; {len(vocab)} tokens")
 
 sample = "Excel formulas are excellent"
-tokens = encode(sample, merges)
-print(len(sample.encode("utf-8")), "bytes ->", len(tokens), "tokens")
-print([vocab[token].decode("utf-8", errors="replace") for token in tokens])
-print("back again:", decode(tokens, vocab) == sample)
+ids = encode(sample, merges)
+print(f"{len(sample)} bytes -> {len(ids)} tokens:", [decode([id_], vocab) for id_ in ids])
+print("back again:", decode(ids, vocab) == sample)
 
 # Part of a character decodes to the replacement character: a model that generates one does not stop.
 rocket = list("🚀".encode())

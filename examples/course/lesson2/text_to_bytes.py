@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from byteloom.course.lesson2 import encode
 
-text = "नमस्ते Excel! Excel formulas are excellent."
-ids = list(text.encode("utf-8"))
-print(len(text), "characters ->", len(ids), "bytes")
-print(ids[:12])
+greeting = "नमस्ते Excel! Excel formulas are excellent."
+data = greeting.encode()
+print(f"{len(greeting)} characters -> {len(data)} bytes; the first four characters:")
+print(list(data)[:12])
 
-# Without merges, encoding is the bytes and nothing else.
-print("encoding without merges:", encode(text, {}) == ids)
+# Encoded without merges:
+print("the bytes and nothing else:", encode(greeting, {}) == list(data))
 for char in "aén🚀न":
     print(f"  {char}: {len(encode(char, {}))}")

@@ -15,10 +15,9 @@ stats = tok.train(PROGRAM * 3, show_progress=True)
 print(stats)
 
 print("\nThe longest tokens")
-learned = [(token, id_) for token, id_ in tok.vocab.items() if len(token) >= 2 and not token.startswith("<")]
-learned.sort(key=lambda pair: len(pair[0]), reverse=True)
-for token, id_ in learned[:15]:
-    print(f"  {id_:3}: {token!r}")
+learned = sorted(tok.merges.values(), key=len, reverse=True)
+for token in learned[:15]:
+    print(f"  {tok.vocab[token]}: {token!r}")
 
 print("\nPatterns of code")
 for pattern in ("def", "def ", "self.", "return", "    "):
