@@ -9,8 +9,8 @@ from blt_sample import CORPUS, SENTENCE
 
 from byteloom.course.blt import ByteEntropyModel, byte_entropy
 
-print("uniform over 256 bytes:", round(byte_entropy([1 / 256] * 256), 2), "bits")
-print("certain:", byte_entropy([1.0, 0.0, 0.0]), "bits")
+for name, chances in {"every byte alike": [1 / 256] * 256, "one byte for certain": [0.0, 1.0]}.items():
+    print(f"{name}: {byte_entropy(chances):.1f} bits")
 
 model = ByteEntropyModel(order=4).train(CORPUS)
 surprise = model.entropies(SENTENCE)
