@@ -71,7 +71,9 @@ def test_a_wrong_call_is_2_and_points_to_help(run, arguments):
     assert b"--help" in done.stderr
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("train", "doctor", "chat", "patch")])
+@pytest.mark.parametrize(
+    "name", [name for name in COMMANDS if name not in ("train", "doctor", "chat", "patch")]
+)
 @pytest.mark.parametrize(
     ("content", "words"),
     [
