@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping
 
 from . import _formats, _native
+from ._explained import Explained
 from .errors import TrainingWarning
 
 __all__ = ["Tokenizer"]
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Document = str | bytes | os.PathLike[str]
 
 
-class Tokenizer(_native.NativeTokenizer):
+class Tokenizer(Explained):
     """A byte-level BPE tokenizer: text to ids and back, without loss.
 
     A tokenizer is made by `Tokenizer.train`, `Tokenizer.load` or one of the `from_` methods and never changes

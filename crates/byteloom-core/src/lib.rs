@@ -17,6 +17,7 @@
 
 pub mod cache;
 pub mod error;
+pub mod explain;
 pub mod files;
 pub mod format;
 pub mod letters;

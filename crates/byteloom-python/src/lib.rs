@@ -10,6 +10,7 @@ mod cut;
 mod decode;
 mod encode;
 mod error;
+mod explain;
 mod export;
 mod make;
 mod options;
@@ -24,6 +25,8 @@ use pyo3::prelude::*;
 /// The Rust half of byteloom.
 #[pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use super::explain::Explainer;
     #[pymodule_export]
     use super::make::{
         from_gpt2_files, from_huggingface, from_json, from_minbpe, from_sentencepiece, from_tiktoken,
