@@ -30,7 +30,8 @@ _NUMBERS = re.compile(r"\\p\{N\w*\}|\\pN|\\d|0-9|\[:digit:\]")
 def category(pattern_name: str | None, index: int, source: str) -> str:
     """What an alternative is for.
 
-    Those of the built-in patterns have names; of others the regex is looked at, which says as much as a glance.
+    Those of the built-in patterns have names; of others the regex is looked at, which says as much as a
+    glance.
     """
     if pattern_name is not None:
         return _BUILT_IN[pattern_name][index]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import accumulate
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from ._categories import category
@@ -20,13 +21,14 @@ from .explain import (
     Special,
     SpecialHow,
     Symbol,
+    SymbolKind,
     Token,
     TokenizerSummary,
     TokenKind,
 )
 
 if TYPE_CHECKING:
-    from ._native import Explainer, NativeTokenizer, RawPair, RawPreToken, RawSpecial, RawTrace
+    from ._native import Explainer, NativeTokenizer, RawPair, RawPreToken, RawSpecial
 
 __all__ = ["explain", "stream"]
 
@@ -69,6 +71,30 @@ def stream(
     return _Builder(tok).parts(native)
 
 
+_REMEMBERED = 2048
+_REMEMBERED_BYTES = 32
+"""So many short pre-tokens share their records where they come again: most words of a text do."""
+
+_KINDS: dict[SymbolKind, TokenKind] = {
+    "byte": "symbol",
+    "character": "symbol",
+    "byte_fallback": "byte_fallback",
+    "unknown": "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """What is the same wherever a pre-token stands."""
+
+    symbols: tuple[Symbol, ...]
+    steps: tuple[MergeStep, ...]
+    steps_left_out: int
+    ids: tuple[int, ...]
+    kinds: tuple[TokenKind, ...]
+    trees: tuple[MergeTree | None, ...]
+
+
 class _Builder:
     """What the records of one text share."""
 
@@ -84,6 +110,7 @@ class _Builder:
         )
         self.tokens = 0
         self.known: dict[int, bytes] = {}
+        self.merged: dict[tuple[bytes, bool], _Merged] = {}
 
     def summary(self) -> TokenizerSummary:
         info = self.tok._info()  # noqa: SLF001 - as above
@@ -103,11 +130,8 @@ class _Builder:
         if native.bos is not None:
             yield self.special(native.bos, b"", Span(0, 0), Span(0, 0), "bos")
         for raw in native:
-            part: Part
-            if len(raw) == 5:  # noqa: PLR2004 - the shape of a special token
-                part = self.added(raw)
-            else:
-                part = self.pretoken(raw)
+            # The engine tells five things of a special token, and more of a pre-token.
+            part: Part = self.added(raw) if len(raw) == 5 else self.pretoken(raw)  # noqa: PLR2004
             byte, char = part.byte_span.end, part.char_span.end
             yield part
         if native.eos is not None:
@@ -136,22 +160,47 @@ class _Builder:
         )
 
     def pretoken(self, raw: RawPreToken) -> PreToken:
-        (index, segment, segments), piece, original, byte_span, matches, whole, symbols, trace, tokens = raw
-        steps, nodes, roots, merged_ids = trace
-        starts = list(accumulate((length for _, length, _ in symbols), initial=0))
-        records = self.records(raw, starts)
+        (index, segment, segments), piece, original, byte_span, matches, whole, *_ = raw
+        key = (piece, segments == 1)
+        merged = self.merged.get(key)
+        if merged is None:
+            merged = self.merge(raw)
+            if len(piece) <= _REMEMBERED_BYTES:
+                if len(self.merged) == _REMEMBERED:
+                    self.merged.clear()
+                self.merged[key] = merged
+        tokens = self.records(raw, merged)
         return PreToken(
             index=index,
             segment=segment,
             segments=segments,
             bytes=piece,
             original=original,
-            char_span=Span(records[0].char_span.start, records[-1].char_span.end),
+            char_span=Span(tokens[0].char_span.start, tokens[-1].char_span.end),
             byte_span=Span(*byte_span),
             matches=tuple(
                 self.match(member, number, Span(*span)) for member, (number, span) in enumerate(matches)
             ),
             whole=whole,
+            symbols=merged.symbols,
+            steps=merged.steps,
+            steps_left_out=merged.steps_left_out,
+            merged_ids=merged.ids,
+            tokens=tokens,
+        )
+
+    def merge(self, raw: RawPreToken) -> _Merged:
+        _, piece, _, _, _, whole, symbols, (steps, nodes, roots, ids), tokens = raw
+        starts = list(accumulate((length for _, length, _ in symbols), initial=0))
+        # Where a whole pre-token is another token than merges make, no tree belongs to it.
+        built = [token[0] for token in tokens] == ids
+        kinds: tuple[TokenKind, ...]
+        if whole:
+            kinds = tuple("whole" for _ in tokens)
+        else:
+            of_symbols = [_KINDS[kind] for _, _, kind in symbols]
+            kinds = tuple(of_symbols[root] if root < len(symbols) else "merged" for root in roots)
+        return _Merged(
             symbols=tuple(
                 Symbol(token_id, piece[start : start + length], start, kind)
                 for start, (token_id, length, kind) in zip(starts, symbols, strict=False)
@@ -161,8 +210,9 @@ class _Builder:
                 for number, (pair, end, losers, left_out) in enumerate(steps)
             ),
             steps_left_out=len(nodes) - len(steps),
-            merged_ids=tuple(merged_ids),
-            tokens=records,
+            ids=tuple(ids),
+            kinds=kinds,
+            trees=tuple(_trees(raw, starts)) if built else (None,) * len(tokens),
         )
 
     def match(self, member: int, number: int | None, span: Span) -> PatternMatch:
@@ -193,36 +243,15 @@ class _Builder:
             rank, left, right, self.bytes_of(left), self.bytes_of(right), result, at=at, start=start
         )
 
-    def records(self, raw: RawPreToken, starts: list[int]) -> tuple[Token, ...]:
-        _, piece, _, _, _, whole, symbols, trace, tokens = raw
-        _, _, roots, merged_ids = trace
-        # Where a whole pre-token is another token than merges make, no tree belongs to it.
-        built = len(tokens) == len(merged_ids) and all(
-            token[0] == merged for token, merged in zip(tokens, merged_ids, strict=True)
-        )
-        trees = _trees(piece, [symbol[0] for symbol in symbols], starts, trace) if built else []
-        records = []
-        for number, (token_id, _, byte_span, char_span) in enumerate(tokens):
-            kind: TokenKind = "merged"
-            if whole:
-                kind = "whole"
-            elif built and roots[number] < len(symbols):
-                of_symbol = symbols[roots[number]][2]
-                kind = of_symbol if of_symbol in ("byte_fallback", "unknown") else "symbol"
-            tree = trees[number] if built else None
-            records.append(
-                Token(
-                    self.tokens,
-                    token_id,
-                    self.bytes_of(token_id),
-                    Span(*char_span),
-                    Span(*byte_span),
-                    kind,
-                    tree,
-                )
+    def records(self, raw: RawPreToken, merged: _Merged) -> tuple[Token, ...]:
+        first = self.tokens
+        self.tokens += len(raw[-1])
+        return tuple(
+            Token(index, token_id, self.bytes_of(token_id), Span(*char_span), Span(*byte_span), kind, tree)
+            for index, (token_id, _, byte_span, char_span), kind, tree in zip(
+                range(first, self.tokens), raw[-1], merged.kinds, merged.trees, strict=True
             )
-            self.tokens += 1
-        return tuple(records)
+        )
 
     def bytes_of(self, token_id: int) -> bytes:
         found = self.known.get(token_id)
@@ -231,10 +260,10 @@ class _Builder:
         return found
 
 
-def _trees(piece: bytes, ids: list[int], starts: list[int], trace: RawTrace) -> list[MergeTree]:
-    _, nodes, roots, _ = trace
-    count = len(ids)
-    spans = [Span(start, end) for start, end in zip(starts, starts[1:], strict=False)]
+def _trees(raw: RawPreToken, starts: list[int]) -> list[MergeTree]:
+    _, piece, _, _, _, _, symbols, (_, nodes, roots, _), _ = raw
+    count = len(symbols)
+    spans = [Span(start, end) for start, end in pairwise(starts)]
     for left, right, _, _ in nodes:
         spans.append(Span(spans[left].start, spans[right].end))
 
@@ -242,7 +271,7 @@ def _trees(piece: bytes, ids: list[int], starts: list[int], trace: RawTrace) -> 
         span = spans[node]
         content = piece[span.start : span.end]
         if node < count:
-            return MergeTree(ids[node], content, span, None, None, None)
+            return MergeTree(symbols[node][0], content, span, None, None, None)
         left, right, token_id, rank = nodes[node - count]
         if depth == MergeTree.MAX_DEPTH:
             return MergeTree(token_id, content, span, rank, None, None, cut=True)

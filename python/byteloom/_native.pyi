@@ -269,6 +269,7 @@ def train(
     expected_bytes: int | None,
     progress: Callable[[dict[str, Any]], object] | None,
     cache_bytes: int | None,
+    trace: bool,
 ) -> NativeTokenizer: ...
 def from_json(data: bytes, /, *, cache_bytes: int | None) -> NativeTokenizer: ...
 def from_tiktoken(

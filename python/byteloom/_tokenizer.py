@@ -64,6 +64,7 @@ class Tokenizer(Explained):
         threads: int | None = None,
         progress: bool | Callable[[dict[str, Any]], object] | None = None,
         cache_bytes: int | None = None,
+        trace: bool = False,
     ) -> Tokenizer:
         """Learn a vocabulary from text.
 
@@ -91,6 +92,7 @@ class Tokenizer(Explained):
             progress: `True` shows a bar on stderr; a callable receives a dict with `stage`, `done`, `total`
                 and `seconds` several times a second.
             cache_bytes: Memory that the new tokenizer may use to remember pre-tokens; see `with_cache_bytes`.
+            trace: Keep how each merge was chosen; see `training_trace`. Costs nothing where it is off.
 
         Returns:
             The tokenizer. What training did is in its `training_report`.
@@ -138,6 +140,7 @@ class Tokenizer(Explained):
                 expected_bytes=expected_bytes(data),
                 progress=callback,
                 cache_bytes=cache_bytes,
+                trace=trace,
             )
         tok = cls(native)
         if tok.vocab_size < vocab_size:
@@ -484,7 +487,9 @@ class Tokenizer(Explained):
         """What training did, as plain data; `None` for a tokenizer that was not trained here.
 
         Sizes (`documents`, `bytes`, `pretokens`, `unique_pretokens`), the options, `merges`, `stopped` (why
-        training ended) and `seconds` for each stage. It is kept in saved files, and is no part of equality.
+        training ended) and `seconds` for each stage; with `trace=True` also `trace`, one list for each merge:
+        left id, right id, count, how many pairs had that count, and the runners-up as `[left, right, count]`
+        (`training_trace` makes records of it). The report is kept in saved files, and is no part of equality.
 
         >>> import byteloom as bl
         >>> report = bl.Tokenizer.train("low lower", vocab_size=257).training_report

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ._patch_records import ExplainedByte, ExplainedPatch, PatchExplanation, PatchStart
 from ._record import Record, Span, text_of
-from ._trace import RunnerUp, TraceStep, TrainingTrace
+from ._trace import RunnerUp, TraceStep, TrainingTrace, replay
 
 __all__ = [
     "Alternative",
@@ -40,6 +40,7 @@ __all__ = [
     "TokenizerSummary",
     "TraceStep",
     "TrainingTrace",
+    "replay",
 ]
 
 Bytes = bytes  # for records that have a field of that name before another of that type
@@ -350,3 +351,9 @@ class Explanation(Record):
     def ids(self) -> list[int]:
         """All ids in order: what `encode` returns."""
         return [token.id for part in self.parts for token in part.tokens]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain data, with all `ids` in a list of their own."""
+        plain = Record.to_dict(self)
+        plain["ids"] = self.ids
+        return plain

@@ -9,7 +9,7 @@ use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
 use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::train::{InvalidUtf8, Progress, TrainConfig, TrainReport, Trainer};
+use byteloom_core::train::{InvalidUtf8, Learned, Progress, TraceStep, TrainConfig, TrainReport, Trainer};
 use byteloom_core::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -24,6 +24,8 @@ use crate::work::finish;
 /// Documents are counted together once they have this many bytes, or are this many.
 const BATCH_BYTES: usize = 8 << 20;
 const BATCH_DOCUMENTS: usize = 1 << 16;
+/// A trace tells of this many pairs that came next.
+const RUNNERS_UP: usize = 3;
 
 /// Tells Python how training goes, and training whether to stop.
 struct Reporter {
@@ -95,7 +97,7 @@ fn document(item: &Bound<'_, PyAny>, index: usize, surrogates: Surrogates) -> Py
 #[pyfunction]
 #[pyo3(signature = (
     documents, *, vocab_size, pattern, special_tokens, special_position, bos, eos, pad, min_frequency,
-    max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes
+    max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes, trace
 ))]
 pub fn train(
     py: Python<'_>,
@@ -115,6 +117,7 @@ pub fn train(
     expected_bytes: Option<u64>,
     progress: Option<Py<PyAny>>,
     cache_bytes: Option<&Bound<'_, PyAny>>,
+    trace: bool,
 ) -> PyResult<NativeTokenizer> {
     let cache_bytes = cache_limit(cache_bytes)?;
     let (surrogates, invalid) = match errors {
@@ -145,6 +148,7 @@ pub fn train(
                 .transpose()?,
             tie_break: tie_break.parse()?,
             threads,
+            trace: trace.then_some(RUNNERS_UP),
         };
         let declared = (0..).zip(&special_tokens).map(|(id, name)| SpecialToken::new(name.clone(), id));
         let mut special = SpecialTokens::new(declared.collect())?;
@@ -184,6 +188,9 @@ pub fn train(
         let mut spec = TokenizerSpec::from_merges(&learned.merges, pretokenizer, &special_tokens, position)?;
         roles.assign(&mut spec.special)?;
         spec.metadata = serde_json::json!({"training": describe(&report, &config, &spec)});
+        if let Some(steps) = &learned.trace {
+            spec.metadata["training"]["trace"] = describe_trace(steps, &learned, &spec);
+        }
         Tokenizer::new(spec, cache_bytes)
     })?;
     Ok(NativeTokenizer(tokenizer))
@@ -253,4 +260,21 @@ fn describe(report: &TrainReport, config: &TrainConfig, spec: &TokenizerSpec) ->
         "threads": config.threads,
         "seconds": {"count": count, "merge": merge, "total": count + merge},
     })
+}
+
+/// The trace as it is kept with the tokenizer: for each merge its pair, its count, how many pairs had that count, and
+/// the runners-up with their counts. Pairs are ids of the tokenizer.
+fn describe_trace(steps: &[TraceStep], learned: &Learned, spec: &TokenizerSpec) -> serde_json::Value {
+    // Ids are numbered as symbols are, behind special tokens where those come first.
+    let first = spec.merges.first().zip(learned.merges.first());
+    let offset = first.map_or(0, |(made, learned)| made.0 - learned.0);
+    let rows = steps.iter().zip(&spec.merges).zip(&learned.counts).map(|((step, (left, right)), count)| {
+        let next: Vec<_> = step
+            .runners_up
+            .iter()
+            .map(|((left, right), count)| (left + offset, right + offset, count))
+            .collect();
+        serde_json::json!([left, right, count, step.tied, next])
+    });
+    rows.collect::<Vec<_>>().into()
 }

@@ -12,6 +12,7 @@ mod parallel;
 mod progress;
 mod queue;
 mod tie;
+mod trace;
 pub mod words;
 
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use counts::PretokenCounts;
 pub use input::InvalidUtf8;
 pub use progress::{Hook, Progress, Stage};
 pub use tie::TieBreak;
+pub use trace::TraceStep;
 
 use crate::error::{Error, Result};
 use crate::pretokenize::PreTokenizer;
@@ -50,6 +52,8 @@ pub struct TrainConfig {
     pub tie_break: TieBreak,
     /// How many threads count text; at least 1. They change the time, never the result.
     pub threads: usize,
+    /// Tell how each merge was chosen, with this many runners-up.
+    pub trace: Option<usize>,
 }
 
 impl Default for TrainConfig {
@@ -60,6 +64,7 @@ impl Default for TrainConfig {
             max_token_length: None,
             tie_break: TieBreak::default(),
             threads: 1,
+            trace: None,
         }
     }
 }
@@ -247,10 +252,14 @@ impl Trainer {
             max_token_length: Some(config.max_token_length.unwrap_or(MAX_TOKEN_BYTES).min(MAX_TOKEN_BYTES)),
             order: config.tie_break.order(),
         };
-        let mut learned = bpe::learn(words, &options, hook)?;
+        let mut learned = match config.trace {
+            None => bpe::learn(words, &options, hook)?,
+            Some(runners_up) => bpe::learn_traced(words, &options, runners_up, hook)?,
+        };
         let bytes_of_symbols = config.tie_break.byte_of_symbol();
         let byte_id = |symbol: u32| bytes_of_symbols.get(symbol as usize).map_or(symbol, |&byte| byte.into());
-        for (left, right) in &mut learned.merges {
+        let runners_up = learned.trace.iter_mut().flatten().flat_map(|step| &mut step.runners_up);
+        for (left, right) in learned.merges.iter_mut().chain(runners_up.map(|(pair, _)| pair)) {
             (*left, *right) = (byte_id(*left), byte_id(*right));
         }
         let report = TrainReport {
