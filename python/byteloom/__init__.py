@@ -27,10 +27,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._doctor import Finding, doctor
     from ._verify import Reference, VerifyReport, reference, verify
+    from .explain import Explanation
 del TYPE_CHECKING
 
 # Imported when they are asked for: few programs need them, and they cost more than all the rest.
 _LATER = {
+    "Explanation": "explain",
     "Finding": "_doctor",
     "Reference": "_verify",
     "VerifyReport": "_verify",
@@ -42,6 +44,7 @@ _LATER = {
 __all__ = [
     "ByteloomError",
     "ChatError",
+    "Explanation",
     "Finding",
     "FormatError",
     "Padded",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -28,19 +28,28 @@ from .explain import (
 )
 
 if TYPE_CHECKING:
-    from ._native import Explainer, NativeTokenizer, RawPair, RawPreToken, RawSpecial
+    from ._native import (
+        Errors,
+        Explainer,
+        NativeTokenizer,
+        RawPair,
+        RawPreToken,
+        RawSpecial,
+        SpecialSet,
+        Text,
+    )
 
 __all__ = ["explain", "stream"]
 
 
 def explain(
     tok: NativeTokenizer,
-    text: str | bytes,
+    text: Text,
     *,
-    allowed_special: str | Collection[str],
-    disallowed_special: str | Collection[str],
+    allowed_special: SpecialSet,
+    disallowed_special: SpecialSet,
     add_special_tokens: bool,
-    errors: str,
+    errors: Errors,
     max_steps: int | None,
     max_losers: int | None,
 ) -> Explanation:
@@ -55,12 +64,12 @@ def explain(
 
 def stream(
     tok: NativeTokenizer,
-    text: str | bytes,
+    text: Text,
     *,
-    allowed_special: str | Collection[str],
-    disallowed_special: str | Collection[str],
+    allowed_special: SpecialSet,
+    disallowed_special: SpecialSet,
     add_special_tokens: bool,
-    errors: str,
+    errors: Errors,
     max_steps: int | None,
     max_losers: int | None,
 ) -> Iterator[Part]:

@@ -7,8 +7,9 @@ from . import _native
 # Type checkers take it for true; importing `typing` costs more than the rest of the import.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
+    from ._native import Errors, SpecialSet, Text
     from .explain import Explanation, Part, TrainingTrace
 
 __all__ = ["Explained"]
@@ -21,12 +22,12 @@ class Explained(_native.NativeTokenizer):
 
     def explain(
         self,
-        text: str | bytes,
+        text: Text,
         *,
-        allowed_special: str | Collection[str] = (),
-        disallowed_special: str | Collection[str] = "all",
+        allowed_special: SpecialSet = (),
+        disallowed_special: SpecialSet = "all",
         add_special_tokens: bool = False,
-        errors: str = "strict",
+        errors: Errors = "strict",
         max_steps: int | None = None,
         max_losers: int | None = 3,
     ) -> Explanation:
@@ -79,12 +80,12 @@ class Explained(_native.NativeTokenizer):
 
     def explain_stream(
         self,
-        text: str | bytes,
+        text: Text,
         *,
-        allowed_special: str | Collection[str] = (),
-        disallowed_special: str | Collection[str] = "all",
+        allowed_special: SpecialSet = (),
+        disallowed_special: SpecialSet = "all",
         add_special_tokens: bool = False,
-        errors: str = "strict",
+        errors: Errors = "strict",
         max_steps: int | None = None,
         max_losers: int | None = 3,
     ) -> Iterator[Part]:

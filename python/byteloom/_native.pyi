@@ -206,10 +206,10 @@ class NativeTokenizer:
     def _explain(
         self,
         text: Text,
-        allowed_special: str | Collection[str],
-        disallowed_special: str | Collection[str],
+        allowed_special: SpecialSet,
+        disallowed_special: SpecialSet,
         add_special_tokens: bool,
-        errors: str,
+        errors: Errors,
         max_steps: int | None,
         max_losers: int | None,
         /,

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import sys
 import typing
 
 import pytest
@@ -245,13 +246,8 @@ def test_plain_data_has_every_field(low):
     assert plain == explanation.to_dict() == json.loads(explanation.to_json(indent=2))
     assert (plain["kind"], plain["bytes"], plain["text"]) == ("explanation", text.hex(), None)
     assert plain["ids"] == explanation.ids
-    assert [part["kind"] for part in plain["parts"]] == [
-        "pretoken",
-        "pretoken",
-        "special",
-        "pretoken",
-        "pretoken",
-    ]
+    kinds = ["pretoken", "pretoken", "special", "pretoken", "pretoken", "pretoken"]
+    assert [part["kind"] for part in plain["parts"]] == kinds
     first = plain["parts"][0]
     assert (first["byte_span"], first["bytes"], first["text"]) == ([0, 3], b"low".hex(), "low")
     assert first["steps"][0]["left_bytes"] == b"l".hex()
@@ -292,39 +288,40 @@ def test_a_stream_gives_the_same_parts(low):
     assert next(stream, None) is None
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_megabyte_is_explained_in_bounded_memory():
-    """Every record of it at once would be some gigabytes."""
+    """All its records at once would take half a gigabyte."""
     code = (
         RSS
         + """
-import random, tracemalloc
+import random
 import byteloom as bl
-tok = bl.Tokenizer.train("the cat and the can and the cat 0123456789abcdef " * 3, 300)
 rng = random.Random(5)
-text = " ".join(f"{rng.randrange(2**40):x} the cat" for _ in range(2**20 // 18))
+words = [f"{rng.randrange(2**20):x}" for _ in range(3_000)]
+tok = bl.Tokenizer.train(" ".join(words[:300]), 320)
+text = " ".join(rng.choice(words) for _ in range(2**20 // 6))
 assert len(text) > 2**20 * 0.9
-list(tok.explain_stream("the cat"))
+for part in tok.explain_stream(text[:20_000]):
+    pass
 before = peak()
-tracemalloc.start()
 ids = 0
 for part in tok.explain_stream(text):
     ids += len(part.ids)
-print(tracemalloc.get_traced_memory()[1] / 2**20, (peak() - before) / 2**20, ids == tok.count(text))
+print((peak() - before) / 2**20, ids == tok.count(text))
 """
     )
-    python, process, right = run_python(code, timeout=110).split()
+    grown, right = run_python(code, timeout=110).split()
     assert right == "True"
-    assert float(python) < 40
-    assert float(process) < 90
+    assert float(grown) < 40
 
 
 # Training traces.
 
 
 def test_a_trace_says_what_was_merged_and_why():
-    tok = bl.Tokenizer.train("ab ab cd cd ab", 259, pattern="simple", trace=True)
+    tok = bl.Tokenizer.train("ab ab cd cd ab", 258, pattern="simple", trace=True)
     trace = tok.training_trace()
-    first, second, _ = trace.steps
+    first, second = trace.steps
     assert (first.left_bytes, first.right_bytes, first.count, first.tied, first.decided_by) == (
         b"a",
         b"b",
@@ -353,7 +350,7 @@ def test_a_trace_replays_to_the_same_merges(tie_break, position, specials):
     plain = train_quietly(TEXT, 340, **options)
     assert tok == plain
     trace = tok.training_trace()
-    assert len(trace.steps) > 40
+    assert len(trace.steps) > 30
     assert replay(trace) == tok.merges == plain.merges
     assert [tok.id_to_bytes(step.result) for step in trace.steps] == [
         step.left_bytes + step.right_bytes for step in trace.steps
