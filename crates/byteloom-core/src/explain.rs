@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::merge::{MergeScratch, Step, SymbolKind};
 use crate::normalize::{Map, Origin};
-use crate::pretokenize::{Alternatives, Cut};
+use crate::pretokenize::Cut;
 use crate::token::{Rank, TokenId};
 use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
 use crate::utf8::UnitCursor;
@@ -249,7 +249,6 @@ struct Long {
 #[derive(Debug)]
 pub struct Explainer {
     tokenizer: Tokenizer,
-    alternatives: Alternatives,
     limits: Limits,
     waiting: VecDeque<Waiting>,
     current: Option<Current>,
@@ -275,7 +274,6 @@ impl Explainer {
         })?;
         Ok(Self {
             tokenizer: tokenizer.clone(),
-            alternatives: Alternatives::new(tokenizer.pretokenizer()),
             limits,
             waiting,
             current: None,
@@ -301,7 +299,7 @@ impl Explainer {
     pub fn next(&mut self, text: &[u8], poll: Poll<'_>) -> Result<Option<Record>> {
         loop {
             if let Some(mut current) = self.current.take()
-                && let Some(record) = self.next_of(&mut current, text)?
+                && let Some(record) = self.next_of(&mut current, text)
             {
                 self.current = Some(current);
                 return Ok(Some(Record::PreToken(Box::new(record))));
@@ -313,7 +311,7 @@ impl Explainer {
                     return Ok(Some(Record::Special { id, bytes, characters }));
                 }
                 Some(Waiting::Text(stretch)) => {
-                    let cuts = self.alternatives.cuts(stretch.text(text), poll)?;
+                    let cuts = self.tokenizer.alternatives().cuts(stretch.text(text), poll)?;
                     let places = vec![(0, 0); cuts.len()];
                     self.current = Some(Current { stretch, cuts, places, long: None });
                 }
@@ -325,8 +323,8 @@ impl Explainer {
         self.starts.floor(text, bytes.start)..self.ends.ceil(text, bytes.end)
     }
 
-    fn next_of(&mut self, current: &mut Current, given: &[u8]) -> Result<Option<PreToken>> {
-        let Some((last, start, end)) = current.piece() else { return Ok(None) };
+    fn next_of(&mut self, current: &mut Current, given: &[u8]) -> Option<PreToken> {
+        let (last, start, end) = current.piece()?;
         let whole_text = current.stretch.text(given);
         let piece = &whole_text[start..end];
         let spec = self.tokenizer.spec();
@@ -347,10 +345,10 @@ impl Explainer {
         let merges = self.tokenizer.merge_table();
         merges.for_each_symbol(content, |id, length, kind| symbols.push((id, length, kind)));
         let mut observer = Observer::new(&symbols, self.limits);
-        let mut merged = Vec::new();
-        merges.merge_observed(content, &mut self.scratch, &mut merged, |step| observer.see(step));
+        let mut made = Vec::new();
+        merges.merge_observed(content, &mut self.scratch, &mut made, |step| observer.see(step));
         let mut trace = observer.trace;
-        (trace.roots, trace.ids) = (observer.nodes, merged);
+        (trace.roots, trace.ids) = (observer.nodes, made);
 
         let origin = current.stretch.origin();
         let mut at = start + part.start;
@@ -380,7 +378,7 @@ impl Explainer {
             current.places[last] = (current.places[last].0 + 1, end);
             self.index += 1;
         }
-        Ok(Some(record))
+        Some(record)
     }
 }
 

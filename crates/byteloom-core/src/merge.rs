@@ -216,7 +216,9 @@ impl MergeTable {
     pub(crate) fn for_each_symbol(&self, piece: &[u8], mut visit: impl FnMut(TokenId, usize, SymbolKind)) {
         match &self.base {
             Base::Bytes { ids, .. } => {
-                piece.iter().for_each(|&byte| visit(ids[byte as usize], 1, SymbolKind::Byte));
+                for &byte in piece {
+                    visit(ids[byte as usize], 1, SymbolKind::Byte);
+                }
             }
             Base::Characters { ids, unknown } => {
                 let mut at = 0;
@@ -228,8 +230,9 @@ impl MergeTable {
                         (Some(&id), _) => visit(id, len, SymbolKind::Character),
                         (None, Unknown::Token(id)) => visit(*id, len, SymbolKind::Unknown),
                         (None, Unknown::Bytes(bytes)) => {
-                            unit.iter()
-                                .for_each(|&byte| visit(bytes[byte as usize], 1, SymbolKind::Fallback));
+                            for &byte in unit {
+                                visit(bytes[byte as usize], 1, SymbolKind::Fallback);
+                            }
                         }
                     }
                     at += len;

@@ -16,7 +16,7 @@ use crate::error::{Error, Result, excerpt};
 use crate::format::native;
 use crate::merge::{MergeScratch, MergeTable};
 use crate::normalize::{Origin, Prefix};
-use crate::pretokenize::PreTokenizer;
+use crate::pretokenize::{Alternatives, PreTokenizer};
 use crate::spec::{Alphabet, TokenizerSpec};
 use crate::special::{SpecialMatcher, SpecialToken, ids_by_content};
 use crate::token::TokenId;
@@ -44,6 +44,7 @@ struct Compiled {
     allow_all: SpecialPolicy,
     ordinary: SpecialPolicy,
     fingerprint: OnceLock<String>,
+    alternatives: OnceLock<Alternatives>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +164,7 @@ impl Tokenizer {
             pieces,
             spans,
             fingerprint: OnceLock::new(),
+            alternatives: OnceLock::new(),
         };
         Ok(Self { compiled: Arc::new(compiled), cache: Arc::new(Cache::new(cache_bytes)) })
     }
@@ -181,6 +183,11 @@ impl Tokenizer {
     /// The pre-tokenizer.
     pub fn pretokenizer(&self) -> &PreTokenizer {
         &self.compiled.spec.pretokenizer
+    }
+
+    /// The alternatives of the pattern, compiled when they are first asked for.
+    pub fn alternatives(&self) -> &Alternatives {
+        self.compiled.alternatives.get_or_init(|| Alternatives::new(self.pretokenizer()))
     }
 
     /// The limit of the cache in bytes.

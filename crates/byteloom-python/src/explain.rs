@@ -6,7 +6,7 @@ use std::sync::{Mutex, TryLockError};
 
 use byteloom_core::explain::{self, Limits, Pair, PreToken, Record};
 use byteloom_core::merge::SymbolKind;
-use byteloom_core::pretokenize::Alternatives;
+use byteloom_core::pretokenize::PreTokenizer;
 use byteloom_core::token::{Rank, TokenId};
 use byteloom_core::tokenizer::Tokenizer;
 use byteloom_core::utf8::UnitCursor;
@@ -160,11 +160,11 @@ impl NativeTokenizer {
 
     /// The regexes of the alternatives of the pattern, for each pattern of a sequence.
     fn _alternatives(&self) -> Vec<Vec<String>> {
-        Alternatives::new(self.0.pretokenizer()).sources().map(<[String]>::to_vec).collect()
+        self.0.alternatives().sources().map(<[String]>::to_vec).collect()
     }
 
     /// The names of the patterns of a sequence; `None` for a custom one.
     fn _pattern_names(&self) -> Vec<Option<&'static str>> {
-        self.0.pretokenizer().members().iter().map(byteloom_core::pretokenize::PreTokenizer::name).collect()
+        self.0.pretokenizer().members().iter().map(PreTokenizer::name).collect()
     }
 }

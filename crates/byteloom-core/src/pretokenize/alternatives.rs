@@ -121,18 +121,16 @@ impl Member {
     fn which(&self, text: &str, start: usize, end: usize) -> Option<u32> {
         for (number, regex) in (0..).zip(&self.regexes) {
             let matched = |from| regex.find_input(RegexInput::new(text).from_pos(from).anchored(true));
-            let found = match matched(start) {
-                Ok(found) => found.map(|found| (found.start(), found.end())),
+            let found = if let Ok(found) = matched(start) {
+                found.map(|found| found.end())
+            } else {
                 // Out of steps in a run of a million characters of one class: its end matches like the whole.
-                Err(_) => {
-                    let tail = (start..=end.saturating_sub(TAIL).max(start))
-                        .rev()
-                        .find(|&at| text.is_char_boundary(at))?;
-                    matched(tail).ok()?.map(|found| (start, found.end()))
-                }
+                let last = end.saturating_sub(TAIL).max(start);
+                let tail = (start..=last).rev().find(|&at| text.is_char_boundary(at))?;
+                matched(tail).ok()?.map(|found| found.end())
             };
             // An empty match is the match too, and no pre-token: what is here lies between two.
-            if let Some((_, found_end)) = found {
+            if let Some(found_end) = found {
                 return (found_end == end).then_some(number);
             }
         }
