@@ -32,9 +32,10 @@ class PatchStart(Record):
     """Why a patch begins at its first byte."""
 
     rule: str
-    """`"first"` for the first patch of all; `"global"`: the entropy is above the threshold; `"monotonic"`: it
-    rose by more than the threshold; `"combined"`: both; `"space"`: a space-like byte stands before;
-    `"static"`: patches have one length; `"max_length"`: the patch before was full."""
+    """`"first"`: the first patch of all; the rule of the patcher: `"global"` (the entropy is above the
+    threshold), `"monotonic"` (it rose by more than the threshold), `"both"`, `"space"` (a space or sign stands
+    before), `"static"` and `"byte"` (patches have one length), `"bpe"` (a token begins); or `"reset"` (the
+    context begins anew) and `"max_length"` (the patch before was full)."""
     entropy: float | None
     """The entropy of the first byte in bits, where the rule looks at entropies."""
     threshold: float | None

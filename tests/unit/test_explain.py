@@ -290,7 +290,6 @@ def test_a_stream_gives_the_same_parts(low):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_megabyte_is_explained_in_bounded_memory():
-    """All its records at once would take half a gigabyte."""
     code = (
         RSS
         + """
