@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from . import patching as patching
     from ._doctor import Finding, doctor
     from ._verify import Reference, VerifyReport, reference, verify
+    from .explain import Explanation
     from .patching import ByteEntropyModel
 del TYPE_CHECKING
 
 # Imported when they are asked for: few programs need them, and they cost more than all the rest.
 _LATER = {
     "ByteEntropyModel": "patching",
+    "Explanation": "explain",
     "Finding": "_doctor",
     "Reference": "_verify",
     "VerifyReport": "_verify",
@@ -50,6 +52,7 @@ __all__ = [
     "ByteEntropyModel",
     "ByteloomError",
     "ChatError",
+    "Explanation",
     "Finding",
     "FormatError",
     "Padded",

@@ -16,6 +16,26 @@ SpecialSet: TypeAlias = Literal["all"] | Collection[str]
 Ids: TypeAlias = Iterable[int] | npt.NDArray[np.integer[Any]]
 Dtype: TypeAlias = Literal["uint16", "uint32"] | type[np.uint16] | type[np.uint32]
 
+# What `Explainer` gives: tuples, since the records are made in Python.
+RawSpan: TypeAlias = tuple[int, int]
+RawPair: TypeAlias = tuple[int, int, int, int, int, int]  # rank, at, start, left, right, result
+RawSymbol: TypeAlias = tuple[int, int, Literal["byte", "character", "byte_fallback", "unknown"]]
+RawStep: TypeAlias = tuple[RawPair, int, list[RawPair], int]  # pair, end, losers, how many more
+RawTrace: TypeAlias = tuple[list[RawStep], list[tuple[int, int, int, int]], list[int], list[int]]
+RawToken: TypeAlias = tuple[int, int, RawSpan, RawSpan]  # id, length, bytes, characters
+RawSpecial: TypeAlias = tuple[int, bytes, RawSpan, RawSpan, bool]
+RawPreToken: TypeAlias = tuple[
+    tuple[int, int, int],
+    bytes,
+    bytes,
+    RawSpan,
+    list[tuple[int | None, RawSpan]],
+    bool,
+    list[RawSymbol],
+    RawTrace,
+    list[RawToken],
+]
+
 __version__: str
 
 class NativeTokenizer:
@@ -183,6 +203,19 @@ class NativeTokenizer:
     def fingerprint(self) -> str: ...
 
     # What the Python half is built on.
+    def _explain(
+        self,
+        text: Text,
+        allowed_special: SpecialSet,
+        disallowed_special: SpecialSet,
+        add_special_tokens: bool,
+        errors: Errors,
+        max_steps: int | None,
+        max_losers: int | None,
+        /,
+    ) -> Explainer: ...
+    def _alternatives(self) -> list[list[str]]: ...
+    def _pattern_names(self) -> list[str | None]: ...
     def _info(self) -> dict[str, Any]: ...
     def _metadata(self) -> str: ...
     def _merge_counts(self) -> list[int] | None: ...
@@ -200,6 +233,19 @@ class NativeTokenizer:
         pad: str | None,
         /,
     ) -> NativeTokenizer: ...
+
+@final
+class Explainer:
+    @property
+    def bos(self) -> int | None: ...
+    @property
+    def eos(self) -> int | None: ...
+    @property
+    def text(self) -> bytes: ...
+    @property
+    def characters(self) -> int: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> RawSpecial | RawPreToken: ...
 
 @final
 class StreamDecoder:
@@ -324,6 +370,7 @@ def train(
     expected_bytes: int | None,
     progress: Callable[[dict[str, Any]], object] | None,
     cache_bytes: int | None,
+    trace: bool,
 ) -> NativeTokenizer: ...
 def from_merges(
     merges: Iterable[tuple[int, int]],

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping
 
 from . import _formats, _native
+from ._explained import Explained
 from ._saving import SavingTokenizer
 from .errors import TrainingWarning
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     Document = str | bytes | os.PathLike[str]
 
 
-class Tokenizer(SavingTokenizer):
+class Tokenizer(SavingTokenizer, Explained):
     """A BPE tokenizer: text to ids and back; without loss, unless its alphabet is one of characters.
 
     A tokenizer is made by `Tokenizer.train`, `Tokenizer.load` or one of the `from_` methods and never changes
@@ -67,6 +68,7 @@ class Tokenizer(SavingTokenizer):
         threads: int | None = None,
         progress: bool | Callable[[dict[str, Any]], object] | None = None,
         cache_bytes: int | None = None,
+        trace: bool = False,
     ) -> Tokenizer:
         """Learn a vocabulary from text.
 
@@ -99,6 +101,7 @@ class Tokenizer(SavingTokenizer):
             progress: `True` shows a bar on stderr; a callable receives a dict with `stage`, `done`, `total`
                 and `seconds` several times a second.
             cache_bytes: Memory that the new tokenizer may use to remember pre-tokens; see `with_cache_bytes`.
+            trace: Keep how each merge was chosen; see `training_trace`. Costs nothing where it is off.
 
         Returns:
             The tokenizer. What training did is in its `training_report`.
@@ -150,6 +153,7 @@ class Tokenizer(SavingTokenizer):
                 expected_bytes=expected_bytes(data),
                 progress=callback,
                 cache_bytes=cache_bytes,
+                trace=trace,
             )
         tok = cls(native)
         if tok.vocab_size < vocab_size:
@@ -438,7 +442,9 @@ class Tokenizer(SavingTokenizer):
         """What training did, as plain data; `None` for a tokenizer that was not trained here.
 
         Sizes (`documents`, `bytes`, `pretokens`, `unique_pretokens`), the options, `merges`, `stopped` (why
-        training ended) and `seconds` for each stage. It is kept in saved files, and is no part of equality.
+        training ended) and `seconds` for each stage; with `trace=True` also `trace`, one list for each merge:
+        left id, right id, count, how many pairs had that count, and the runners-up as `[left, right, count]`
+        (`training_trace` makes records of it). The report is kept in saved files, and is no part of equality.
 
         `counts` says how often the pair of each merge occurred when it was merged. Files do not hold it,
         nor do pickles: they would grow by a third.

@@ -18,6 +18,7 @@ from typing_extensions import assert_type
 
 import byteloom as bl
 from byteloom import errors
+from byteloom import explain as records
 from byteloom.course import lesson2, module03, step1
 from byteloom.patching import Patcher
 
@@ -249,10 +250,27 @@ def fail(tok: bl.Tokenizer) -> None:
     assert issubclass(bl.TrainingWarning, UserWarning)
 
 
+def explain(tok: bl.Tokenizer) -> None:
+    """Every step as data."""
+    explanation = tok.explain("the cat", max_losers=2)
+    assert_type(explanation, bl.Explanation)
+    assert_type(explanation.ids, list[int])
+    for part in tok.explain_stream(b"the cat<|end|>", allowed_special={"<|end|>"}):
+        assert_type(part, records.PreToken | records.Special)
+        if isinstance(part, records.PreToken):
+            assert_type(part.match.alternative, int | None)
+            assert_type([step.rank for step in part.steps], list[int])
+        assert_type(part.to_dict(), dict[str, Any])
+        assert_type(part.to_json(), str)
+    traced = bl.Tokenizer.train("low low lower", 258, trace=True)
+    assert_type(traced.training_trace(), records.TrainingTrace)
+    assert_type(records.replay(traced.training_trace()), list[tuple[int, int]])
+
+
 def main() -> None:
     """Run it all."""
     tok = train()
-    for part in (encode, batches, decode, look, keep, talk, patch, fail):
+    for part in (encode, batches, decode, look, keep, talk, patch, explain, fail):
         part(tok)
     courses()
 

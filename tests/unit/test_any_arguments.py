@@ -28,7 +28,7 @@ METHODS = [
     ),
     *("count", "count_batch", "truncate", "chunk", "pretokens", "decode", "decode_bytes", "decode_batch"),
     *("decode_with_offsets", "stream_decoder", "id_to_bytes", "id_to_token", "token_to_id", "from_bytes"),
-    *("with_special_tokens", "with_cache_bytes", "info", "to_bytes"),
+    *("with_special_tokens", "with_cache_bytes", "info", "to_bytes", "explain", "explain_stream"),
 ]
 OPTIONS = [
     *(
@@ -41,7 +41,7 @@ OPTIONS = [
         "out",
         "unit",
     ),
-    *("skip_special_tokens", "cache_bytes", "bos", "eos", "pad"),
+    *("skip_special_tokens", "cache_bytes", "bos", "eos", "pad", "max_steps", "max_losers"),
 ]
 TRAINING_OPTIONS = [
     *(
@@ -53,7 +53,7 @@ TRAINING_OPTIONS = [
         "min_frequency",
         "max_token_length",
     ),
-    *("tie_break", "errors", "threads", "progress", "cache_bytes"),
+    *("tie_break", "errors", "threads", "progress", "cache_bytes", "trace"),
 ]
 
 

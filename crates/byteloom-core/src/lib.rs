@@ -18,6 +18,7 @@
 pub mod cache;
 pub mod entropy;
 pub mod error;
+pub mod explain;
 pub mod files;
 pub mod format;
 pub mod letters;

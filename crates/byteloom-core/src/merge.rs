@@ -80,6 +80,36 @@ pub struct MergeScratch {
     heap: BinaryHeap<Reverse<(Rank, u32)>>,
 }
 
+/// What a symbol is that merging begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// A byte, in a vocabulary of bytes.
+    Byte,
+    /// A character that has a token.
+    Character,
+    /// A byte of a character that has none.
+    Fallback,
+    /// A character that has no token, and is lost.
+    Unknown,
+}
+
+/// A merge about to happen, for who looks on.
+pub(crate) struct Step<'a> {
+    /// The place of the pair.
+    pub(crate) at: usize,
+    /// The symbols before the merge.
+    pub(crate) symbols: &'a [TokenId],
+    next: &'a [u64],
+}
+
+impl Step<'_> {
+    /// The rank of the pair at `place` and what it becomes, where it has a merge.
+    pub(crate) fn merge_at(&self, place: usize) -> Option<(Rank, TokenId)> {
+        let ranked = self.next[place];
+        (ranked != NONE).then_some(((ranked >> 32) as Rank, ranked as TokenId))
+    }
+}
+
 impl Base {
     fn of(spec: &TokenizerSpec) -> Result<Self> {
         let unknown = match &spec.alphabet {
@@ -181,6 +211,36 @@ impl MergeTable {
         }
     }
 
+    /// The symbols that `piece` begins with: the id, the length in bytes and the kind of each.
+    #[inline]
+    pub(crate) fn for_each_symbol(&self, piece: &[u8], mut visit: impl FnMut(TokenId, usize, SymbolKind)) {
+        match &self.base {
+            Base::Bytes { ids, .. } => {
+                for &byte in piece {
+                    visit(ids[byte as usize], 1, SymbolKind::Byte);
+                }
+            }
+            Base::Characters { ids, unknown } => {
+                let mut at = 0;
+                while at < piece.len() {
+                    let len = unit_len(&piece[at..]);
+                    let unit = &piece[at..at + len];
+                    let known = std::str::from_utf8(unit).ok().and_then(|c| ids.get(&c.chars().next()?));
+                    match (known, unknown) {
+                        (Some(&id), _) => visit(id, len, SymbolKind::Character),
+                        (None, Unknown::Token(id)) => visit(*id, len, SymbolKind::Unknown),
+                        (None, Unknown::Bytes(bytes)) => {
+                            for &byte in unit {
+                                visit(bytes[byte as usize], 1, SymbolKind::Fallback);
+                            }
+                        }
+                    }
+                    at += len;
+                }
+            }
+        }
+    }
+
     /// Puts the symbols of `piece` into the buffers, and what each neighbouring pair becomes.
     fn start(&self, piece: &[u8], scratch: &mut MergeScratch) {
         let MergeScratch { symbols, next, .. } = scratch;
@@ -191,21 +251,8 @@ impl MergeTable {
                 symbols.extend(piece.iter().map(|&byte| ids[byte as usize]));
                 next.extend(piece.windows(2).map(|pair| pairs[(pair[0] as usize) << 8 | pair[1] as usize]));
             }
-            Base::Characters { ids, unknown } => {
-                let mut at = 0;
-                while at < piece.len() {
-                    let len = unit_len(&piece[at..]);
-                    let unit = &piece[at..at + len];
-                    let known = std::str::from_utf8(unit).ok().and_then(|c| ids.get(&c.chars().next()?));
-                    match (known, unknown) {
-                        (Some(&id), _) => symbols.push(id),
-                        (None, Unknown::Token(id)) => symbols.push(*id),
-                        (None, Unknown::Bytes(bytes)) => {
-                            symbols.extend(unit.iter().map(|&byte| bytes[byte as usize]));
-                        }
-                    }
-                    at += len;
-                }
+            Base::Characters { .. } => {
+                self.for_each_symbol(piece, |id, _, _| symbols.push(id));
                 next.extend(symbols.windows(2).map(|pair| self.look_up(pair[0], pair[1])));
             }
         }
@@ -215,6 +262,17 @@ impl MergeTable {
     }
 
     fn merge_by_scan(&self, piece: &[u8], scratch: &mut MergeScratch, ids: &mut Vec<TokenId>) {
+        self.merge_observed(piece, scratch, ids, |_| ());
+    }
+
+    /// [`Self::merge`] by scanning, however long the piece; `observe` sees each merge before it happens.
+    pub(crate) fn merge_observed(
+        &self,
+        piece: &[u8],
+        scratch: &mut MergeScratch,
+        ids: &mut Vec<TokenId>,
+        mut observe: impl FnMut(&Step<'_>),
+    ) {
         self.start(piece, scratch);
         let MergeScratch { symbols, next, .. } = scratch;
         loop {
@@ -229,6 +287,7 @@ impl MergeTable {
             if best == NONE {
                 break;
             }
+            observe(&Step { at, symbols, next });
             symbols[at] = best as TokenId;
             symbols.remove(at + 1);
             next.remove(at + 1);

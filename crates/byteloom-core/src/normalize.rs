@@ -64,7 +64,7 @@ pub struct Map {
     stretches: Vec<Stretch>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Stretch {
     normalized: Range<usize>,
     original: Range<usize>,
@@ -187,7 +187,38 @@ impl Builder {
     }
 }
 
+/// Where a part of a normalized text comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'a> {
+    /// The map of the normalized text.
+    pub(crate) map: &'a Map,
+    /// Where the part begins in the normalized text.
+    pub(crate) from: usize,
+    /// Where the original of the normalized text begins in the text as it was given.
+    pub(crate) base: usize,
+}
+
+impl Origin<'_> {
+    /// A span of the part as a span of the text as it was given.
+    pub(crate) fn span(&self, span: Range<usize>) -> Range<usize> {
+        let span = self.map.original(self.from + span.start..self.from + span.end);
+        self.base + span.start..self.base + span.end
+    }
+}
+
 impl Map {
+    /// Whether nothing was changed.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.stretches.is_empty()
+    }
+
+    /// The map for spans inside `part` alone.
+    pub(crate) fn restricted(&self, part: Range<usize>) -> Self {
+        let first = self.stretches.partition_point(|stretch| stretch.normalized.end <= part.start);
+        let after = self.stretches.partition_point(|stretch| stretch.normalized.start < part.end);
+        Self { stretches: self.stretches[first..after.max(first)].to_vec() }
+    }
+
     /// A span of the normalized text as a span of the original. What was changed maps as a whole.
     pub fn original(&self, span: Range<usize>) -> Range<usize> {
         if self.stretches.is_empty() {

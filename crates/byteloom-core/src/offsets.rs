@@ -24,13 +24,13 @@ impl Tokenizer {
                     ids.push(id);
                     spans.push(span);
                 }
-                Part::Text { text, original } => {
+                Part::Text { text, origin } => {
                     self.encode_ordinary(text, &mut ids, &mut |_| poll())?;
                     // Tokens tile normalized text, so that spans follow from lengths.
                     let mut at = 0;
                     for &id in &ids[spans.len()..] {
                         let end = at + self.length_at(id, &text[at..]);
-                        spans.push(original(at..end));
+                        spans.push(origin.span(at..end));
                         at = end;
                     }
                 }
@@ -41,7 +41,7 @@ impl Tokenizer {
     }
 
     /// The length of the text that `id` stands for at the start of `text`: a lost character has its own.
-    fn length_at(&self, id: TokenId, text: &[u8]) -> usize {
+    pub(crate) fn length_at(&self, id: TokenId, text: &[u8]) -> usize {
         match self.spec().alphabet {
             Alphabet::CharactersOr(unknown) if id == unknown => unit_len(text),
             _ => self.token_bytes(id).map_or(0, <[u8]>::len),

@@ -15,8 +15,8 @@ use crate::cache::{Cache, Key};
 use crate::error::{Error, Result, excerpt};
 use crate::format::native;
 use crate::merge::{MergeScratch, MergeTable};
-use crate::normalize::Prefix;
-use crate::pretokenize::PreTokenizer;
+use crate::normalize::{Origin, Prefix};
+use crate::pretokenize::{Alternatives, PreTokenizer};
 use crate::spec::{Alphabet, TokenizerSpec};
 use crate::special::{SpecialMatcher, SpecialToken, ids_by_content};
 use crate::token::TokenId;
@@ -44,6 +44,7 @@ struct Compiled {
     allow_all: SpecialPolicy,
     ordinary: SpecialPolicy,
     fingerprint: OnceLock<String>,
+    alternatives: OnceLock<Alternatives>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +89,8 @@ pub(crate) enum Part<'a> {
     Text {
         /// The text.
         text: &'a [u8],
-        /// Offsets in `text` to offsets in the whole text as it was given.
-        original: &'a dyn Fn(Range<usize>) -> Range<usize>,
+        /// Where it comes from.
+        origin: Origin<'a>,
     },
 }
 
@@ -163,6 +164,7 @@ impl Tokenizer {
             pieces,
             spans,
             fingerprint: OnceLock::new(),
+            alternatives: OnceLock::new(),
         };
         Ok(Self { compiled: Arc::new(compiled), cache: Arc::new(Cache::new(cache_bytes)) })
     }
@@ -181,6 +183,11 @@ impl Tokenizer {
     /// The pre-tokenizer.
     pub fn pretokenizer(&self) -> &PreTokenizer {
         &self.compiled.spec.pretokenizer
+    }
+
+    /// The alternatives of the pattern, compiled when they are first asked for.
+    pub fn alternatives(&self) -> &Alternatives {
+        self.compiled.alternatives.get_or_init(|| Alternatives::new(self.pretokenizer()))
     }
 
     /// The limit of the cache in bytes.
@@ -362,25 +369,20 @@ impl Tokenizer {
     ) -> Result<()> {
         let normalized = self.compiled.spec.normalizer.apply(&text[segment.clone()], prefix);
         let content = &normalized.text[..];
-        let original = |span: Range<usize>| {
-            let span = normalized.map.original(span);
-            segment.start + span.start..segment.start + span.end
-        };
+        let origin = |from| Origin { map: &normalized.map, from, base: segment.start };
         let mut from = 0;
         while let Some(found) = policy.normalized.find(content, from) {
-            let (part, start) = (from..found.span.start, from);
+            let part = from..found.span.start;
             if !part.is_empty() {
-                let original = |span: Range<usize>| original(start + span.start..start + span.end);
-                visit(Part::Text { text: &content[part], original: &original })?;
+                visit(Part::Text { text: &content[part], origin: origin(from) })?;
             }
-            let span = original(found.span.clone());
+            let span = origin(0).span(found.span.clone());
             self.check_allowed(text, policy, span.start, found.id)?;
             visit(Part::Token { id: found.id, span })?;
             from = found.span.end;
         }
         if from < content.len() {
-            let original = |span: Range<usize>| original(from + span.start..from + span.end);
-            visit(Part::Text { text: &content[from..], original: &original })?;
+            visit(Part::Text { text: &content[from..], origin: origin(from) })?;
         }
         Ok(())
     }
@@ -413,6 +415,15 @@ impl Tokenizer {
             }
             Ok(())
         })
+    }
+
+    /// Appends the ids of one pre-token.
+    pub(crate) fn encode_one(&self, piece: &[u8], ids: &mut Vec<TokenId>) {
+        with_workspace(|Workspace { merge, .. }| self.encode_pretoken(piece, ids, merge));
+    }
+
+    pub(crate) fn merge_table(&self) -> &MergeTable {
+        &self.compiled.merges
     }
 
     #[inline]

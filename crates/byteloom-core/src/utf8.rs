@@ -47,20 +47,38 @@ pub fn floor_boundary(text: &[u8], at: usize) -> usize {
 #[derive(Debug)]
 pub struct UnitIndex<'t> {
     text: &'t [u8],
-    byte: usize,
-    unit: usize,
+    cursor: UnitCursor,
 }
 
 impl<'t> UnitIndex<'t> {
     /// An index over `text`.
     pub fn new(text: &'t [u8]) -> Self {
-        Self { text, byte: 0, unit: 0 }
+        Self { text, cursor: UnitCursor::default() }
     }
 
     /// The number of units that end at or before byte `at`; `at` never falls from one call to the next.
     pub fn floor(&mut self, at: usize) -> usize {
+        self.cursor.floor(self.text, at)
+    }
+
+    /// The number of units that begin before byte `at`; may be mixed with [`Self::floor`].
+    pub fn ceil(&mut self, at: usize) -> usize {
+        self.cursor.ceil(self.text, at)
+    }
+}
+
+/// [`UnitIndex`] for who cannot hold on to the text; it must be the same one at every call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UnitCursor {
+    byte: usize,
+    unit: usize,
+}
+
+impl UnitCursor {
+    /// As [`UnitIndex::floor`].
+    pub fn floor(&mut self, text: &[u8], at: usize) -> usize {
         while self.byte < at {
-            let next = self.byte + unit_len(&self.text[self.byte..]);
+            let next = self.byte + unit_len(&text[self.byte..]);
             if next > at {
                 break;
             }
@@ -70,9 +88,9 @@ impl<'t> UnitIndex<'t> {
         self.unit
     }
 
-    /// The number of units that begin before byte `at`; may be mixed with [`Self::floor`].
-    pub fn ceil(&mut self, at: usize) -> usize {
-        let floor = self.floor(at);
+    /// As [`UnitIndex::ceil`].
+    pub fn ceil(&mut self, text: &[u8], at: usize) -> usize {
+        let floor = self.floor(text, at);
         floor + usize::from(self.byte < at)
     }
 }

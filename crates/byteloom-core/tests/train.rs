@@ -5,9 +5,12 @@ use std::collections::HashMap;
 
 use byteloom_core::pretokenize::PreTokenizer;
 use byteloom_core::special::SpecialMatcher;
-use byteloom_core::train::bpe::{Options, PairOrder, learn};
+use byteloom_core::train::bpe::{Options, PairOrder, learn, learn_traced};
 use byteloom_core::train::words::Words;
-use byteloom_core::train::{Learned, PretokenCounts, Stopped, TieBreak, TrainConfig, Trainer};
+use byteloom_core::train::{Learned, PretokenCounts, Stopped, TieBreak, TraceStep, TrainConfig, Trainer};
+
+/// Runners-up that a trace tells of here.
+const RUNNERS_UP: usize = 3;
 
 type Corpus = [(Vec<u32>, u64)];
 
@@ -20,7 +23,7 @@ fn recount(
 ) -> Learned {
     let mut words = corpus.to_vec();
     let mut spelled: Vec<Vec<u32>> = (0..base).map(|symbol| vec![symbol]).collect();
-    let (mut merges, mut counts) = (Vec::new(), Vec::new());
+    let (mut merges, mut counts, mut trace) = (Vec::new(), Vec::new(), Vec::new());
     let stopped = loop {
         let mut pairs: HashMap<(u32, u32), (u64, usize)> = HashMap::new();
         let mut place = 0;
@@ -35,13 +38,20 @@ fn recount(
             let made = [&spelled[left as usize][..], &spelled[right as usize]].concat();
             made.len() <= longest && !options.taken.contains(&made)
         });
-        let best = pairs.into_iter().min_by_key(|&(pair, (count, first))| (!count, tie(pair, first)));
+        let mut ranking: Vec<_> = pairs.into_iter().collect();
+        ranking.sort_by_key(|&(pair, (count, first))| (!count, tie(pair, first)));
+        let best = ranking.first().copied();
         let Some(((left, right), (count, _))) = best.filter(|_| merges.len() < options.merges) else {
             break if merges.len() == options.merges { Stopped::VocabSize } else { Stopped::NoPairs };
         };
         if count < options.min_frequency {
             break Stopped::MinFrequency;
         }
+        let next = ranking[1..].iter().filter(|(_, (count, _))| *count >= options.min_frequency);
+        trace.push(TraceStep {
+            tied: ranking.iter().filter(|(_, (other, _))| *other == count).count() as u64,
+            runners_up: next.map(|&(pair, (count, _))| (pair, count)).take(RUNNERS_UP).collect(),
+        });
         let new = base + merges.len() as u32;
         for (word, _) in &mut words {
             let mut from = 0;
@@ -57,7 +67,7 @@ fn recount(
         merges.push((left, right));
         counts.push(count);
     };
-    Learned { base, merges, counts, stopped }
+    Learned { base, merges, counts, stopped, trace: Some(trace) }
 }
 
 fn smallest((left, right): (u32, u32), _: usize) -> (u64, u64) {
@@ -116,17 +126,24 @@ fn trained(corpus: &Corpus, options: &Options, tie_break: TieBreak) -> Learned {
         let bytes: Vec<u8> = word.iter().map(|&symbol| symbol as u8).collect();
         counts.add(&bytes, *weight).unwrap();
     }
-    let config = TrainConfig {
-        merges: options.merges,
-        min_frequency: options.min_frequency,
-        max_token_length: options.max_token_length,
-        tie_break,
-        ..TrainConfig::default()
+    let learn = |trace, counts| {
+        let config = TrainConfig {
+            merges: options.merges,
+            min_frequency: options.min_frequency,
+            max_token_length: options.max_token_length,
+            tie_break,
+            trace,
+            ..TrainConfig::default()
+        };
+        let none = SpecialMatcher::new([]).unwrap();
+        let mut trainer = Trainer::new(PreTokenizer::new("none").unwrap(), none, config).unwrap();
+        trainer.feed_counts(counts).unwrap();
+        trainer.finish(&mut |_| Ok(())).unwrap().0
     };
-    let none = SpecialMatcher::new([]).unwrap();
-    let mut trainer = Trainer::new(PreTokenizer::new("none").unwrap(), none, config).unwrap();
-    trainer.feed_counts(counts).unwrap();
-    trainer.finish(&mut |_| Ok(())).unwrap().0
+    let traced = learn(Some(RUNNERS_UP), counts.clone());
+    // A trace changes nothing but itself.
+    assert_eq!(learn(None, counts), Learned { trace: None, ..traced.clone() });
+    traced
 }
 
 #[test]
@@ -158,11 +175,16 @@ fn any_alphabet_will_do() {
             let (corpus, mut options) = random.case(&alphabet, round);
             for order in [PairOrder::SmallestPair, PairOrder::FirstSeen] {
                 options.order = order;
-                let mut words = Words::with_capacity(base, 0, 0).unwrap();
-                for (word, weight) in &corpus {
-                    words.push(word.iter().copied(), *weight).unwrap();
-                }
-                let learned = learn(words, &options, &mut |_| Ok(())).unwrap();
+                let words = || {
+                    let mut words = Words::with_capacity(base, 0, 0).unwrap();
+                    for (word, weight) in &corpus {
+                        words.push(word.iter().copied(), *weight).unwrap();
+                    }
+                    words
+                };
+                let learned = learn_traced(words(), &options, RUNNERS_UP, &mut |_| Ok(())).unwrap();
+                let plain = learn(words(), &options, &mut |_| Ok(())).unwrap();
+                assert_eq!(plain, Learned { trace: None, ..learned.clone() });
                 let expected = match order {
                     PairOrder::SmallestPair => recount(&corpus, base, &options, smallest),
                     PairOrder::FirstSeen => recount(&corpus, base, &options, first),

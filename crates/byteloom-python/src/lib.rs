@@ -12,6 +12,7 @@ mod documents;
 mod encode;
 mod entropy;
 mod error;
+mod explain;
 mod export;
 mod make;
 mod options;
@@ -29,6 +30,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::entropy::NativeEntropyModel;
+    #[pymodule_export]
+    use super::explain::Explainer;
     #[pymodule_export]
     use super::make::{
         from_gpt2_files, from_huggingface, from_json, from_merges, from_minbpe, from_sentencepiece,

@@ -5,7 +5,7 @@ use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
 use byteloom_core::token::MAX_TOKEN_ID;
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::train::{Symbols, TrainConfig, TrainReport, Trainer};
+use byteloom_core::train::{Learned, Symbols, TraceStep, TrainConfig, TrainReport, Trainer};
 use byteloom_core::{Error, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -17,11 +17,14 @@ use crate::options::threads as thread_option;
 use crate::text;
 use crate::tokenizer::NativeTokenizer;
 
+/// A trace tells of this many pairs that came next.
+const RUNNERS_UP: usize = 3;
+
 /// Learns a tokenizer from an iterator of documents.
 #[pyfunction]
 #[pyo3(signature = (
     documents, *, vocab_size, pattern, alphabet, unk, special_tokens, special_position, special_text, bos, eos, pad,
-    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes
+    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes, trace
 ))]
 pub fn train(
     py: Python<'_>,
@@ -44,6 +47,7 @@ pub fn train(
     expected_bytes: Option<u64>,
     progress: Option<Py<PyAny>>,
     cache_bytes: Option<&Bound<'_, PyAny>>,
+    trace: bool,
 ) -> PyResult<NativeTokenizer> {
     let cache_bytes = cache_limit(cache_bytes)?;
     let handling = Handling::parse(errors)?;
@@ -73,6 +77,7 @@ pub fn train(
             tie_break: tie_break.parse()?,
             taken: if ordinary { special_tokens.clone() } else { Vec::new() },
             threads,
+            trace: trace.then_some(RUNNERS_UP),
         };
         let declared = (0..).zip(&special_tokens).map(|(id, name)| SpecialToken::new(name.clone(), id));
         let mut special = SpecialTokens::new(declared.collect())?;
@@ -113,6 +118,9 @@ pub fn train(
         }?;
         roles.assign(&mut spec.special)?;
         spec.metadata = serde_json::json!({"training": describe(&report, &config, &spec)});
+        if let Some(steps) = &learned.trace {
+            spec.metadata["training"]["trace"] = describe_trace(steps, &learned, &spec);
+        }
         Ok((Tokenizer::new(spec, cache_bytes)?, learned.counts))
     })?;
     Ok(NativeTokenizer(tokenizer, Some(counts.into())))
@@ -177,4 +185,21 @@ fn describe(report: &TrainReport, config: &TrainConfig, spec: &TokenizerSpec) ->
         "threads": config.threads,
         "seconds": {"count": count, "merge": merge, "total": count + merge},
     })
+}
+
+/// The trace as it is kept with the tokenizer: for each merge its pair, its count, how many pairs had that count, and
+/// the runners-up with their counts. Pairs are ids of the tokenizer.
+fn describe_trace(steps: &[TraceStep], learned: &Learned, spec: &TokenizerSpec) -> serde_json::Value {
+    // Ids are numbered as symbols are, behind special tokens where those come first.
+    let first = spec.merges.first().zip(learned.merges.first());
+    let offset = first.map_or(0, |(made, learned)| made.0 - learned.0);
+    let rows = steps.iter().zip(&spec.merges).zip(&learned.counts).map(|((step, (left, right)), count)| {
+        let next: Vec<_> = step
+            .runners_up
+            .iter()
+            .map(|((left, right), count)| (left + offset, right + offset, count))
+            .collect();
+        serde_json::json!([left, right, count, step.tied, next])
+    });
+    rows.collect::<Vec<_>>().into()
 }

@@ -6,6 +6,7 @@
 //! The built-in patterns have hand-written scanners, linear in any text, whose classes come from one pinned
 //! Unicode version. Any other regex runs on a general engine (see [`PreTokenizer::engine`]).
 
+mod alternatives;
 mod cl100k;
 mod course;
 mod gpt2;
@@ -22,6 +23,7 @@ mod units;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+pub use alternatives::{Alternatives, Cut};
 use regex::{Progress, RegexEngine};
 use scheme::Scheme;
 

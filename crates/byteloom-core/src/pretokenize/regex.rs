@@ -94,7 +94,7 @@ impl<'a> Progress<'a> {
 }
 
 /// `text` with each byte that is part of no valid character replaced by U+FFFD.
-fn repaired(text: &[u8]) -> Cow<'_, str> {
+pub(super) fn repaired(text: &[u8]) -> Cow<'_, str> {
     if let Ok(valid) = std::str::from_utf8(text) {
         return Cow::Borrowed(valid);
     }

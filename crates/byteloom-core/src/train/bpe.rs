@@ -10,11 +10,14 @@
 //! - Counts are exact for every pair kept, and only fall. Pairs below [`Floor::value`] are never kept.
 //! - Counts include overlaps (`aaa` has two `a a`); merges go left to right without overlap.
 
+use std::ops::Range;
+
 use super::floor::Floor;
 use super::pairs::{Pair, Pairs};
 use super::progress::{Hook, Pacer, Progress, Stage};
 use super::queue::{Queue, Ranked};
 use super::taken::Taken;
+use super::trace::{TraceStep, Tracer};
 use super::words::{EDGE, INSIDE, Near, Words};
 use crate::error::{Error, Result};
 use crate::token::MAX_TOKEN_ID;
@@ -76,6 +79,8 @@ pub struct Learned {
     pub counts: Vec<u64>,
     /// Why there are no more.
     pub stopped: Stopped,
+    /// How each merge was chosen, where that was asked for.
+    pub trace: Option<Vec<TraceStep>>,
 }
 
 /// Occurrences visited between two looks at the clock.
@@ -92,16 +97,36 @@ const SLACK: usize = 1 << 15;
 /// [`Error::Argument`] when the ids would pass [`MAX_TOKEN_ID`] or no merge is short enough; [`Error::Training`] when
 /// 32-bit numbers do not suffice; whatever `hook` returns.
 pub fn learn(words: Words, options: &Options, hook: &mut Hook<'_>) -> Result<Learned> {
+    learn_with(words, options, None, hook)
+}
+
+/// [`learn`], and tells of each merge how it was chosen, with this many runners-up. The merges are the same.
+pub fn learn_traced(
+    words: Words,
+    options: &Options,
+    runners_up: usize,
+    hook: &mut Hook<'_>,
+) -> Result<Learned> {
+    learn_with(words, options, Some(Tracer::new(runners_up)), hook)
+}
+
+fn learn_with(
+    words: Words,
+    options: &Options,
+    tracer: Option<Tracer>,
+    hook: &mut Hook<'_>,
+) -> Result<Learned> {
     check(options.merges, words.base, options.max_token_length)?;
     let mut pacer = Pacer::new(hook);
-    let mut learner = Learner::new(words, options, &mut pacer)?;
+    let mut learner = Learner::new(words, options, tracer, &mut pacer)?;
     while learner.merges.len() < options.merges {
         let Some(pair) = learner.queue.pop(learner.floor.value(), &mut learner.state) else { break };
         learner.merge(pair, &mut pacer)?;
     }
     pacer.call(learner.progress())?;
     let stopped = learner.stopped();
-    Ok(Learned { base: learner.base, merges: learner.merges, counts: learner.counts, stopped })
+    let trace = learner.tracer.map(|tracer| tracer.steps);
+    Ok(Learned { base: learner.base, merges: learner.merges, counts: learner.counts, stopped, trace })
 }
 
 /// Refuses options that no training can meet.
@@ -178,6 +203,7 @@ struct Learner {
     merges: Vec<(u32, u32)>,
     counts: Vec<u64>,
     wanted: usize,
+    tracer: Option<Tracer>,
 }
 
 /// What one merge finds on one side of its pair, summed by neighbour.
@@ -228,11 +254,12 @@ impl Side {
 }
 
 impl Learner {
-    fn new(words: Words, options: &Options, pacer: &mut Pacer<'_>) -> Result<Self> {
+    fn new(words: Words, options: &Options, tracer: Option<Tracer>, pacer: &mut Pacer<'_>) -> Result<Self> {
         let max_length = options.max_token_length.map_or(u64::MAX, |length| length as u64);
         let taken = Taken::new(options.taken.clone(), words.base);
         let min_frequency = options.min_frequency.max(1);
-        let floor = if taken.is_empty() {
+        // A trace tells of pairs that will not be merged: no bound but the frequency then.
+        let floor = if taken.is_empty() && tracer.is_none() {
             let short = words.iter().filter(|(cells, _)| cells.len() as u64 <= max_length);
             Floor::new(short.map(|(_, weight)| weight), options.merges, min_frequency)
         } else {
@@ -277,11 +304,20 @@ impl Learner {
             merges: Vec::new(),
             counts: Vec::new(),
             wanted: options.merges,
+            tracer,
         };
-        for number in numbers {
-            learner.queue.push(number, &mut learner.state);
-        }
+        learner.file(numbers);
         Ok(learner)
+    }
+
+    /// Puts new pairs into the queue.
+    fn file(&mut self, numbers: Range<u32>) {
+        for number in numbers {
+            self.queue.push(number, &mut self.state);
+            if let Some(tracer) = &mut self.tracer {
+                tracer.add(number, &mut self.state);
+            }
+        }
     }
 
     fn progress(&self) -> Progress {
@@ -291,6 +327,11 @@ impl Learner {
     /// Merges every occurrence of the pair, left to right.
     fn merge(&mut self, number: u32, pacer: &mut Pacer<'_>) -> Result<()> {
         let pair = *self.state.pairs.get(number);
+        if let Some(tracer) = &mut self.tracer {
+            let symbols = |state: &State, pair| (state.pairs.get(pair).left, state.pairs.get(pair).right);
+            tracer.choose(number, self.floor.value(), &mut self.state, symbols);
+            tracer.fell(pair.count, 0);
+        }
         let (a, b) = (pair.left, pair.right);
         let merged = self.state.lengths.len() as u32;
         let a_length = self.state.lengths[a as usize] as usize;
@@ -378,9 +419,7 @@ impl Learner {
         lists.resize(end, 0);
         self.left.settle(lists);
         self.right.settle(lists);
-        for number in first_new..self.state.pairs.records.len() as u32 {
-            self.queue.push(number, &mut self.state);
-        }
+        self.file(first_new..self.state.pairs.records.len() as u32);
         if self.state.lists.len() > self.live + self.live / 2 + SLACK {
             self.tidy();
         }
@@ -394,7 +433,11 @@ impl Learner {
             return;
         }
         if let Some(number) = self.state.pairs.find(left, right) {
-            self.state.pairs.records[number].count -= weight;
+            let count = &mut self.state.pairs.records[number].count;
+            *count -= weight;
+            if let Some(tracer) = &mut self.tracer {
+                tracer.fell(*count + weight, *count);
+            }
         }
     }
 

@@ -14,6 +14,7 @@ mod queue;
 mod symbols;
 mod taken;
 mod tie;
+mod trace;
 pub mod words;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use input::InvalidUtf8;
 pub use progress::{Hook, Progress, Stage};
 pub use symbols::Symbols;
 pub use tie::TieBreak;
+pub use trace::TraceStep;
 
 use crate::error::{Error, Result};
 use crate::pretokenize::PreTokenizer;
@@ -57,6 +59,8 @@ pub struct TrainConfig {
     pub taken: Vec<String>,
     /// How many threads count text; at least 1. They change the time, never the result.
     pub threads: usize,
+    /// Tell how each merge was chosen, with this many runners-up.
+    pub trace: Option<usize>,
 }
 
 impl Default for TrainConfig {
@@ -69,6 +73,7 @@ impl Default for TrainConfig {
             tie_break: TieBreak::default(),
             taken: Vec::new(),
             threads: 1,
+            trace: None,
         }
     }
 }
@@ -299,12 +304,16 @@ impl Trainer {
             taken: numbers.taken(&config.taken, &counts),
         };
         drop(counts);
-        let mut learned = bpe::learn(words, &options, hook)?;
+        let mut learned = match config.trace {
+            None => bpe::learn(words, &options, hook)?,
+            Some(runners_up) => bpe::learn_traced(words, &options, runners_up, hook)?,
+        };
         if config.symbols == Symbols::Bytes {
             let bytes_of_symbols = config.tie_break.byte_of_symbol();
             let byte_id =
                 |symbol: u32| bytes_of_symbols.get(symbol as usize).map_or(symbol, |&byte| byte.into());
-            for (left, right) in &mut learned.merges {
+            let runners_up = learned.trace.iter_mut().flatten().flat_map(|step| &mut step.runners_up);
+            for (left, right) in learned.merges.iter_mut().chain(runners_up.map(|(pair, _)| pair)) {
                 (*left, *right) = (byte_id(*left), byte_id(*right));
             }
         }

@@ -7,7 +7,7 @@ use crate::pretokenize::{PreTokenizer, scheme};
 
 /// The units that a family of patterns tells apart: the letters of contractions, an upper, lower and caseless letter,
 /// a mark, a digit and another number, white space of each sort, newlines, punctuation, an invalid byte.
-fn alphabet(name: &str) -> Vec<&'static [u8]> {
+pub(super) fn alphabet(name: &str) -> Vec<&'static [u8]> {
     let units: &[&str] = match name {
         "gpt2" => &["a", "s", "l", "e", "v", "S", "日", "1", "²", " ", "\u{a0}", "\n", "'", "!", "\u{301}"],
         "cl100k" | "llama3" | "qwen2" => {
@@ -65,7 +65,7 @@ const LARGE: [&[u8]; 38] = [
 ];
 
 /// Calls `visit` for each string of exactly `length` units.
-fn each_string(units: &[&[u8]], length: u32, mut visit: impl FnMut(&[u8])) {
+pub(super) fn each_string(units: &[&[u8]], length: u32, mut visit: impl FnMut(&[u8])) {
     let mut text = Vec::new();
     for number in 0..units.len().pow(length) {
         text.clear();

@@ -1,5 +1,6 @@
 //! The scanners against their regexes, and what every pattern must keep.
 
+mod alternatives;
 mod exhaustive;
 mod properties;
 mod reference;
