@@ -11,13 +11,19 @@ use crate::tokenizer::Poll;
 
 /// The length of the longest context that is found by its number, without a search.
 const DIRECT: usize = 3;
+/// A word of eight bytes of 1.
+const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;
+/// Bytes read at once for the number of a direct context.
+const WINDOW: usize = 4;
+/// Places that are looked up together.
+const LANES: usize = 128;
 /// Contexts compiled between two looks for a reason to stop.
 const CONTEXTS_PER_LOOK: usize = 1 << 13;
 
 /// The contexts of one length, in ascending order of their bytes, the most recent byte first.
 #[derive(Debug, Default)]
 pub(super) struct Level {
-    /// The oldest byte of each context.
+    /// The oldest byte of each context, and 8 bytes more, so that 8 may be read at each.
     labels: Vec<u8>,
     /// Where the longer contexts of each context begin on the next level; one more at the end. Empty on the last.
     children: Vec<u32>,
@@ -118,8 +124,11 @@ impl Trie {
                 if length + 1 < order { children(&contexts, &longer.1, length) } else { Vec::new() };
             let shift = 64 - 8 * length as u32;
             let oldest = |context: &u64| context.checked_shr(shift).unwrap_or(0) as u8;
-            let mut level =
-                Level { labels: contexts.iter().map(oldest).collect(), children, ..Level::default() };
+            let mut level = Level {
+                labels: contexts.iter().map(oldest).chain([0; 8]).collect(),
+                children,
+                ..Level::default()
+            };
             level.rows = split_rows(&rows, contexts.len(), length);
             if length > 0 && length <= DIRECT {
                 let numbers = contexts.iter().map(|context| (context >> shift) as usize);
@@ -202,13 +211,18 @@ impl Trie {
     pub(super) fn child(&self, level: usize, index: usize, oldest: u8) -> Option<usize> {
         let children = &self.levels[level].children;
         let (start, end) = (children[index] as usize, children[index + 1] as usize);
-        let labels = &self.levels[level + 1].labels[start..end];
-        let place = if labels.len() <= 16 {
-            labels.iter().position(|&label| label == oldest)
-        } else {
-            labels.binary_search(&oldest).ok()
-        };
-        place.map(|place| start + place)
+        let labels = &self.levels[level + 1].labels;
+        // Eight labels at a time, without a branch on which one it is. The lowest byte found equal is equal indeed.
+        let pattern = u64::from(oldest) * LOWEST_BITS;
+        for place in (start..end).step_by(8) {
+            let different = u64::from_le_bytes(*labels[place..].first_chunk()?) ^ pattern;
+            let equal = different.wrapping_sub(LOWEST_BITS) & !different & (LOWEST_BITS << 7);
+            if equal != 0 {
+                // Behind the last sibling stand the children of others.
+                return Some(place + equal.trailing_zeros() as usize / 8).filter(|&found| found < end);
+            }
+        }
+        None
     }
 
     /// All contexts of `history`, from the empty one to the longest that was seen.
@@ -235,8 +249,62 @@ impl Trie {
 
     /// The entropy of each byte of `text[from..]`; `text` begins with its document.
     pub(crate) fn fill(&self, text: &[u8], from: usize, entropies: &mut [f64]) {
-        for (end, entropy) in (from..).zip(entropies) {
+        let near = entropies.len().min(WINDOW.saturating_sub(from));
+        let (first, rest) =
+            entropies.split_at_mut(if self.reach() < DIRECT { entropies.len() } else { near });
+        for (end, entropy) in (from..).zip(first) {
             *entropy = self.entropy_after(&text[..end]);
+        }
+        let mut nodes = [0; LANES];
+        let mut open = [0; LANES];
+        for (lane, entropies) in rest.chunks_mut(LANES).enumerate() {
+            let from = from + near + lane * LANES;
+            self.fill_lanes(text, from, entropies, &mut nodes, &mut open);
+        }
+    }
+
+    /// [`Self::fill`] for places that all have a direct context. One level after another, so that the waits of all
+    /// places for memory overlap.
+    fn fill_lanes(
+        &self,
+        text: &[u8],
+        from: usize,
+        entropies: &mut [f64],
+        nodes: &mut [u32; LANES],
+        open: &mut [u16; LANES],
+    ) {
+        let Some(ranks) = self.ranks.last() else { return };
+        let values = &self.levels[DIRECT].entropies;
+        let mut count = 0;
+        let windows = text[from - WINDOW..].windows(WINDOW).filter_map(|window| window.first_chunk());
+        for (lane, (entropy, window)) in entropies.iter_mut().zip(windows).enumerate() {
+            match ranks.rank((u32::from_le_bytes(*window) >> 8) as usize) {
+                Some(index) => {
+                    *entropy = values[index];
+                    nodes[lane & (LANES - 1)] = index as u32;
+                    open[count & (LANES - 1)] = lane as u16;
+                    count += 1;
+                }
+                None => *entropy = self.entropy_after(&text[..from + lane]),
+            }
+        }
+        for level in DIRECT..self.reach() {
+            let values = &self.levels[level + 1].entropies;
+            let mut left = 0;
+            for at in 0..count {
+                let lane = usize::from(open[at]);
+                let end = from + lane;
+                let Some(&oldest) = end.checked_sub(level + 1).and_then(|place| text.get(place)) else {
+                    continue;
+                };
+                if let Some(child) = self.child(level, nodes[lane] as usize, oldest) {
+                    entropies[lane] = values[child];
+                    nodes[lane] = child as u32;
+                    open[left] = lane as u16;
+                    left += 1;
+                }
+            }
+            count = left;
         }
     }
 
