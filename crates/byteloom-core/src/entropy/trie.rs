@@ -33,6 +33,53 @@ pub(super) struct Level {
     pub(super) rows: Rows,
 }
 
+/// The children of a context: their places, and the first eight labels.
+#[derive(Clone, Copy, Debug, Default)]
+struct Family {
+    start: u32,
+    end: u32,
+    labels: u64,
+}
+
+impl Level {
+    /// The place of the context of `family` whose oldest byte is `oldest`.
+    #[inline]
+    fn find(&self, family: &Family, oldest: u8) -> Option<u32> {
+        // Eight labels at a time, without a branch on which one it is. The lowest byte found equal is equal indeed.
+        let pattern = u64::from(oldest) * LOWEST_BITS;
+        let (mut start, mut labels) = (family.start, family.labels);
+        loop {
+            let different = labels ^ pattern;
+            let equal = different.wrapping_sub(LOWEST_BITS) & !different & (LOWEST_BITS << 7);
+            if equal != 0 {
+                // Behind the last sibling stand the children of others.
+                return Some(start + equal.trailing_zeros() / 8).filter(|&found| found < family.end);
+            }
+            start = start.checked_add(8).filter(|&start| start < family.end)?;
+            labels = u64::from_le_bytes(*self.labels[start as usize..].first_chunk()?);
+        }
+    }
+}
+
+/// A place on the way to its longest context.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    place: u32,
+    node: u32,
+}
+
+/// Memory of places that are looked up together.
+struct Lanes {
+    open: [Lane; LANES],
+    families: [Family; LANES],
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self { open: [Lane::default(); LANES], families: [Family::default(); LANES] }
+    }
+}
+
 /// Which bytes followed each context of a level, and how often.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -210,19 +257,10 @@ impl Trie {
     #[inline]
     pub(super) fn child(&self, level: usize, index: usize, oldest: u8) -> Option<usize> {
         let children = &self.levels[level].children;
-        let (start, end) = (children[index] as usize, children[index + 1] as usize);
-        let labels = &self.levels[level + 1].labels;
-        // Eight labels at a time, without a branch on which one it is. The lowest byte found equal is equal indeed.
-        let pattern = u64::from(oldest) * LOWEST_BITS;
-        for place in (start..end).step_by(8) {
-            let different = u64::from_le_bytes(*labels[place..].first_chunk()?) ^ pattern;
-            let equal = different.wrapping_sub(LOWEST_BITS) & !different & (LOWEST_BITS << 7);
-            if equal != 0 {
-                // Behind the last sibling stand the children of others.
-                return Some(place + equal.trailing_zeros() as usize / 8).filter(|&found| found < end);
-            }
-        }
-        None
+        let below = &self.levels[level + 1];
+        let (start, end) = (children[index], children[index + 1]);
+        let labels = u64::from_le_bytes(*below.labels[start as usize..].first_chunk()?);
+        below.find(&Family { start, end, labels }, oldest).map(|child| child as usize)
     }
 
     /// All contexts of `history`, from the empty one to the longest that was seen.
@@ -255,54 +293,53 @@ impl Trie {
         for (end, entropy) in (from..).zip(first) {
             *entropy = self.entropy_after(&text[..end]);
         }
-        let mut nodes = [0; LANES];
-        let mut open = [0; LANES];
-        for (lane, entropies) in rest.chunks_mut(LANES).enumerate() {
-            let from = from + near + lane * LANES;
-            self.fill_lanes(text, from, entropies, &mut nodes, &mut open);
+        let mut lanes = Lanes::default();
+        for (block, entropies) in rest.chunks_mut(LANES).enumerate() {
+            self.fill_lanes(text, from + near + block * LANES, entropies, &mut lanes);
         }
     }
 
-    /// [`Self::fill`] for places that all have a direct context. One level after another, so that the waits of all
-    /// places for memory overlap.
-    fn fill_lanes(
-        &self,
-        text: &[u8],
-        from: usize,
-        entropies: &mut [f64],
-        nodes: &mut [u32; LANES],
-        open: &mut [u16; LANES],
-    ) {
+    /// [`Self::fill`] for places that all have a direct context. A level and a step at a time for all of them: where
+    /// a branch waits for memory, nothing else waits with it.
+    fn fill_lanes(&self, text: &[u8], from: usize, entropies: &mut [f64], lanes: &mut Lanes) {
         let Some(ranks) = self.ranks.last() else { return };
         let values = &self.levels[DIRECT].entropies;
         let mut count = 0;
         let windows = text[from - WINDOW..].windows(WINDOW).filter_map(|window| window.first_chunk());
-        for (lane, (entropy, window)) in entropies.iter_mut().zip(windows).enumerate() {
+        for (place, (entropy, window)) in entropies.iter_mut().zip(windows).enumerate() {
             match ranks.rank((u32::from_le_bytes(*window) >> 8) as usize) {
                 Some(index) => {
                     *entropy = values[index];
-                    nodes[lane & (LANES - 1)] = index as u32;
-                    open[count & (LANES - 1)] = lane as u16;
+                    lanes.open[count & (LANES - 1)] = Lane { place: place as u32, node: index as u32 };
                     count += 1;
                 }
-                None => *entropy = self.entropy_after(&text[..from + lane]),
+                None => *entropy = self.entropy_after(&text[..from + place]),
             }
         }
         for level in DIRECT..self.reach() {
-            let values = &self.levels[level + 1].entropies;
+            let (above, below) = (&self.levels[level], &self.levels[level + 1]);
+            let open = &mut lanes.open[..count];
+            for (lane, family) in open.iter().zip(&mut lanes.families) {
+                let node = lane.node as usize;
+                let (start, end) = (above.children[node], above.children[node + 1]);
+                let labels = below.labels[start as usize..].first_chunk().copied().unwrap_or_default();
+                *family = Family { start, end, labels: u64::from_le_bytes(labels) };
+            }
             let mut left = 0;
             for at in 0..count {
-                let lane = usize::from(open[at]);
-                let end = from + lane;
+                let (mut lane, family) = (open[at], &lanes.families[at]);
+                let end = from + lane.place as usize;
                 let Some(&oldest) = end.checked_sub(level + 1).and_then(|place| text.get(place)) else {
                     continue;
                 };
-                if let Some(child) = self.child(level, nodes[lane] as usize, oldest) {
-                    entropies[lane] = values[child];
-                    nodes[lane] = child as u32;
-                    open[left] = lane as u16;
+                if let Some(child) = below.find(family, oldest) {
+                    lane.node = child;
+                    open[left] = lane;
                     left += 1;
                 }
+            }
+            for lane in &open[..left] {
+                entropies[lane.place as usize] = below.entropies[lane.node as usize];
             }
             count = left;
         }
