@@ -1,4 +1,4 @@
-//! Counting text: blocks of strings are sorted by radix, and sorted blocks merged.
+//! Counting text: a table for each block, sorted when the block is done, and sorted blocks merged.
 //!
 //! Blocks are cut from the stream of documents by length alone, whatever the threads and the calls. So even what is
 //! dropped where memory runs out does not depend on them.
@@ -10,8 +10,14 @@ use super::counts::{Gram, Grams, MAX_ORDER, merged};
 use crate::error::{Error, Result};
 use crate::train::progress::{Pacer, Progress, Stage};
 
-/// Bytes of text that are sorted at a time.
-const BLOCK: usize = if cfg!(test) { 100 } else { 1 << 20 };
+/// Bytes of text that are counted at a time. Longer strings repeat less, and fill the cache sooner.
+const BLOCK: usize = if cfg!(test) { 100 } else { 4 << 20 };
+const BLOCK_OF_LONG: usize = if cfg!(test) { 100 } else { 1 << 20 };
+/// The longest strings that are counted in a table.
+const LONGEST_IN_TABLE: usize = 4;
+/// The logarithm of the size of the first table.
+const FIRST_BITS: u32 = 10;
+const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Strings at the starts of documents that are gathered before they are sorted.
 const MOST_STARTS: usize = BLOCK * 4;
 /// How long the calling thread sleeps at most between two calls of the hook.
@@ -40,6 +46,7 @@ pub(super) struct Counter {
     /// The most strings that are kept.
     most: usize,
     block: Block,
+    block_bytes: usize,
     /// Bytes in `block` that are not context only.
     filled: usize,
     full: Vec<Block>,
@@ -62,6 +69,7 @@ impl Counter {
             threads,
             most,
             block: Block::default(),
+            block_bytes: if order <= LONGEST_IN_TABLE { BLOCK } else { BLOCK_OF_LONG },
             filled: 0,
             full: Vec::new(),
             scratch: Vec::new(),
@@ -90,11 +98,11 @@ impl Counter {
     /// Counts the next bytes of the document.
     pub(super) fn feed(&mut self, mut text: &[u8], pacer: &mut Pacer<'_>) -> Result<()> {
         while !text.is_empty() {
-            let room = (BLOCK - self.filled).min(text.len());
+            let room = (self.block_bytes - self.filled).min(text.len());
             self.block.text.extend_from_slice(&text[..room]);
             self.filled += room;
             text = &text[room..];
-            if self.filled == BLOCK {
+            if self.filled == self.block_bytes {
                 let next = self.next_block();
                 self.full.push(std::mem::replace(&mut self.block, next));
                 self.filled = 0;
@@ -223,6 +231,23 @@ impl Block {
         self.parts.iter().zip(ends).map(|(part, end)| (&self.text[part.start - part.known..end], part.known))
     }
 
+    /// Hands over the strings of full length, packed.
+    #[inline]
+    fn each_string(&self, order: usize, mut take: impl FnMut(u64)) {
+        for (text, known) in self.parts() {
+            let first = known.max(order - 1);
+            // The first strings of a block may have less than 8 bytes before them.
+            let direct = first.max(MAX_ORDER - 1).min(text.len());
+            for end in first..direct {
+                let mut window = [0; MAX_ORDER];
+                window[MAX_ORDER - 1 - end..].copy_from_slice(&text[..=end]);
+                take(pack(&window, order));
+            }
+            let windows = text[(direct + 1).saturating_sub(MAX_ORDER)..].windows(MAX_ORDER);
+            windows.filter_map(|window| window.first_chunk()).for_each(|window| take(pack(window, order)));
+        }
+    }
+
     fn counted(&self) -> usize {
         self.parts().map(|(text, known)| text.len() - known).sum()
     }
@@ -252,115 +277,139 @@ fn counted(keys: &[u64]) -> Vec<Gram> {
     keys.chunk_by(|a, b| a == b).map(|run| Gram { key: run[0], count: run.len() as u64 }).collect()
 }
 
-/// A string of full length packed without gaps: the context, its most recent byte uppermost, above the last byte.
-trait Packed: Copy + Default + Ord + Send {
-    fn pack(window: &[u8; MAX_ORDER], order: usize) -> Self;
-    fn digit(self, digit: usize) -> usize;
-    fn key(self, order: usize) -> u64;
-}
-
-/// The window's last `order` bytes, the last of them moved below the others.
+/// The window's last `order` bytes packed without gaps: the last of them moved below the others.
+#[inline]
 fn pack(window: &[u8; MAX_ORDER], order: usize) -> u64 {
-    let bytes = u64::from_le_bytes(*window) >> (8 * (MAX_ORDER - order));
+    let gap = 8 * (MAX_ORDER - order);
     let last = u64::from(window[MAX_ORDER - 1]);
-    bytes << 8 & (u64::MAX >> (8 * (MAX_ORDER - order))) | last
+    (u64::from_le_bytes(*window) >> gap << 8) & (u64::MAX >> gap) | last
 }
 
 fn unpack(packed: u64, order: usize) -> u64 {
     (packed >> 8 << 8 << (8 * (MAX_ORDER - order))) | packed & 0xFF
 }
 
-impl Packed for u32 {
-    #[inline]
-    fn pack(window: &[u8; MAX_ORDER], order: usize) -> Self {
-        pack(window, order) as Self
-    }
-
-    #[inline]
-    fn digit(self, digit: usize) -> usize {
-        (self >> (8 * digit)) as usize & 0xFF
-    }
-
-    fn key(self, order: usize) -> u64 {
-        unpack(self.into(), order)
-    }
-}
-
-impl Packed for u64 {
-    #[inline]
-    fn pack(window: &[u8; MAX_ORDER], order: usize) -> Self {
-        pack(window, order)
-    }
-
-    #[inline]
-    fn digit(self, digit: usize) -> usize {
-        (self >> (8 * digit)) as usize & 0xFF
-    }
-
-    fn key(self, order: usize) -> u64 {
-        unpack(self, order)
-    }
-}
-
-/// Memory that sorting uses again and again.
+/// Memory that counting uses again and again.
 #[derive(Debug, Default)]
 struct Scratch {
-    narrow: [Vec<u32>; 2],
-    wide: [Vec<u64>; 2],
+    table: Table,
+    packed: Vec<u64>,
+    other: Vec<u64>,
 }
 
 impl Scratch {
     /// The strings of full length in `block`, sorted, with their counts.
+    ///
+    /// Short strings repeat so much that a table of them stays in the cache. Of long ones every second is new: they
+    /// are sorted, which reads and writes memory in long strides.
     fn count(&mut self, block: &Block, order: usize) -> Vec<Gram> {
-        if order <= 4 { count(&mut self.narrow, block, order) } else { count(&mut self.wide, block, order) }
-    }
-}
-
-fn count<P: Packed>(scratch: &mut [Vec<P>; 2], block: &Block, order: usize) -> Vec<Gram> {
-    let [keys, other] = scratch;
-    keys.clear();
-    for (text, known) in block.parts() {
-        let first = known.max(order - 1);
-        // The first strings of a block may have less than 8 bytes before them.
-        let direct = first.max(MAX_ORDER - 1).min(text.len());
-        for end in first..direct {
-            let mut window = [0; MAX_ORDER];
-            window[MAX_ORDER - 1 - end..].copy_from_slice(&text[..=end]);
-            keys.push(P::pack(&window, order));
+        if order <= LONGEST_IN_TABLE {
+            block.each_string(order, |packed| self.table.add(packed));
+            return self.table.drain(order);
         }
-        let windows = text[(direct + 1).saturating_sub(MAX_ORDER)..].windows(MAX_ORDER);
-        keys.extend(windows.filter_map(|window| Some(P::pack(window.first_chunk()?, order))));
+        self.packed.clear();
+        block.each_string(order, |packed| self.packed.push(packed));
+        sort(&mut self.packed, &mut self.other, order, |&packed| packed);
+        let runs = self.packed.chunk_by(|a, b| a == b);
+        let mut grams = Vec::with_capacity(self.packed.len() / 2);
+        grams.extend(runs.map(|run| Gram { key: unpack(run[0], order), count: run.len() as u64 }));
+        grams.shrink_to_fit();
+        grams
     }
-    sort(keys, other, order);
-    let mut grams = Vec::with_capacity(keys.len() / 4);
-    for run in keys.chunk_by(|a, b| a == b) {
-        grams.push(Gram { key: run[0].key(order), count: run.len() as u64 });
-    }
-    grams.shrink_to_fit();
-    grams
 }
 
-/// Sorts by radix, from the lowest digit up.
-fn sort<P: Packed>(keys: &mut Vec<P>, other: &mut Vec<P>, digits: usize) {
-    other.clear();
-    other.resize(keys.len(), P::default());
+/// Counts of packed strings of up to 4 bytes: open addressing, at most half full. A slot is the string and, in its
+/// lower half, the count, since blocks are shorter than 2^32; 0 is free.
+#[derive(Debug)]
+struct Table {
+    slots: Vec<u64>,
+    used: usize,
+    shift: u32,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self { slots: vec![0; 1 << FIRST_BITS], used: 0, shift: 64 - FIRST_BITS }
+    }
+}
+
+impl Table {
+    #[inline]
+    fn add(&mut self, packed: u64) {
+        let mask = self.slots.len() - 1;
+        let mut place = self.place(packed);
+        loop {
+            let slot = &mut self.slots[place & mask];
+            if *slot >> 32 == packed && *slot != 0 {
+                *slot += 1;
+                return;
+            }
+            if *slot == 0 {
+                *slot = packed << 32 | 1;
+                self.used += 1;
+                if self.used * 2 > self.slots.len() {
+                    self.grow();
+                }
+                return;
+            }
+            place += 1;
+        }
+    }
+
+    #[inline]
+    fn place(&self, packed: u64) -> usize {
+        (packed.wrapping_mul(MIX) >> self.shift) as usize
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![0; self.slots.len() * 2];
+        let slots = std::mem::replace(&mut self.slots, larger);
+        self.shift -= 1;
+        let mask = self.slots.len() - 1;
+        for slot in slots.into_iter().filter(|&slot| slot != 0) {
+            let mut place = self.place(slot >> 32);
+            while self.slots[place & mask] != 0 {
+                place += 1;
+            }
+            self.slots[place & mask] = slot;
+        }
+    }
+
+    /// Everything counted, sorted; the table is then empty.
+    fn drain(&mut self, order: usize) -> Vec<Gram> {
+        let mut found: Vec<u64> = Vec::with_capacity(self.used);
+        found.extend(self.slots.iter().filter(|&&slot| slot != 0));
+        self.slots.fill(0);
+        self.used = 0;
+        sort(&mut found, &mut Vec::new(), order, |&slot| slot >> 32);
+        let gram = |slot: u64| Gram { key: unpack(slot >> 32, order), count: slot & u64::from(u32::MAX) };
+        found.into_iter().map(gram).collect()
+    }
+}
+
+/// Sorts by radix, from the lowest of the `bytes` of a key up.
+fn sort<T: Copy + Default>(items: &mut Vec<T>, other: &mut Vec<T>, bytes: usize, key: impl Fn(&T) -> u64) {
+    let digit_of = |item: &T, digit: usize| (key(item) >> (8 * digit)) as usize & 0xFF;
     let mut histograms = [[0_usize; 256]; MAX_ORDER];
-    for &key in keys.iter() {
-        for (digit, histogram) in histograms.iter_mut().take(digits).enumerate() {
-            histogram[key.digit(digit)] += 1;
+    for item in items.iter() {
+        for (digit, histogram) in histograms.iter_mut().take(bytes).enumerate() {
+            histogram[digit_of(item, digit)] += 1;
         }
     }
-    for (digit, histogram) in histograms.iter().take(digits).enumerate() {
+    other.clear();
+    other.resize(items.len(), T::default());
+    for (digit, histogram) in histograms.iter().take(bytes).enumerate() {
         let mut next = 0;
         let mut places = histogram.map(|count| {
             next += count;
             next - count
         });
-        for &key in keys.iter() {
-            let place = &mut places[key.digit(digit)];
-            other[*place] = key;
+        for item in items.iter() {
+            let place = &mut places[digit_of(item, digit)];
+            other[*place] = *item;
             *place += 1;
         }
-        std::mem::swap(keys, other);
+        std::mem::swap(items, other);
     }
 }

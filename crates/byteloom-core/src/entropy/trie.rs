@@ -11,13 +11,19 @@ use crate::tokenizer::Poll;
 
 /// The length of the longest context that is found by its number, without a search.
 const DIRECT: usize = 3;
+/// A word of eight bytes of 1.
+const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;
+/// Bytes read at once for the number of a direct context.
+const WINDOW: usize = 4;
+/// Places that are looked up together.
+const LANES: usize = 128;
 /// Contexts compiled between two looks for a reason to stop.
 const CONTEXTS_PER_LOOK: usize = 1 << 13;
 
 /// The contexts of one length, in ascending order of their bytes, the most recent byte first.
 #[derive(Debug, Default)]
 pub(super) struct Level {
-    /// The oldest byte of each context.
+    /// The oldest byte of each context, and 8 bytes more, so that 8 may be read at each.
     labels: Vec<u8>,
     /// Where the longer contexts of each context begin on the next level; one more at the end. Empty on the last.
     children: Vec<u32>,
@@ -25,6 +31,53 @@ pub(super) struct Level {
     pub(super) entropies: Vec<f64>,
     /// What follows, if rows were asked for.
     pub(super) rows: Rows,
+}
+
+/// The children of a context: their places, and the first eight labels.
+#[derive(Clone, Copy, Debug, Default)]
+struct Family {
+    start: u32,
+    end: u32,
+    labels: u64,
+}
+
+impl Level {
+    /// The place of the context of `family` whose oldest byte is `oldest`.
+    #[inline]
+    fn find(&self, family: &Family, oldest: u8) -> Option<u32> {
+        // Eight labels at a time, without a branch on which one it is. The lowest byte found equal is equal indeed.
+        let pattern = u64::from(oldest) * LOWEST_BITS;
+        let (mut start, mut labels) = (family.start, family.labels);
+        loop {
+            let different = labels ^ pattern;
+            let equal = different.wrapping_sub(LOWEST_BITS) & !different & (LOWEST_BITS << 7);
+            if equal != 0 {
+                // Behind the last sibling stand the children of others.
+                return Some(start + equal.trailing_zeros() / 8).filter(|&found| found < family.end);
+            }
+            start = start.checked_add(8).filter(|&start| start < family.end)?;
+            labels = u64::from_le_bytes(*self.labels[start as usize..].first_chunk()?);
+        }
+    }
+}
+
+/// A place on the way to its longest context.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    place: u32,
+    node: u32,
+}
+
+/// Memory of places that are looked up together.
+struct Lanes {
+    open: [Lane; LANES],
+    families: [Family; LANES],
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self { open: [Lane::default(); LANES], families: [Family::default(); LANES] }
+    }
 }
 
 /// Which bytes followed each context of a level, and how often.
@@ -118,8 +171,11 @@ impl Trie {
                 if length + 1 < order { children(&contexts, &longer.1, length) } else { Vec::new() };
             let shift = 64 - 8 * length as u32;
             let oldest = |context: &u64| context.checked_shr(shift).unwrap_or(0) as u8;
-            let mut level =
-                Level { labels: contexts.iter().map(oldest).collect(), children, ..Level::default() };
+            let mut level = Level {
+                labels: contexts.iter().map(oldest).chain([0; 8]).collect(),
+                children,
+                ..Level::default()
+            };
             level.rows = split_rows(&rows, contexts.len(), length);
             if length > 0 && length <= DIRECT {
                 let numbers = contexts.iter().map(|context| (context >> shift) as usize);
@@ -201,14 +257,10 @@ impl Trie {
     #[inline]
     pub(super) fn child(&self, level: usize, index: usize, oldest: u8) -> Option<usize> {
         let children = &self.levels[level].children;
-        let (start, end) = (children[index] as usize, children[index + 1] as usize);
-        let labels = &self.levels[level + 1].labels[start..end];
-        let place = if labels.len() <= 16 {
-            labels.iter().position(|&label| label == oldest)
-        } else {
-            labels.binary_search(&oldest).ok()
-        };
-        place.map(|place| start + place)
+        let below = &self.levels[level + 1];
+        let (start, end) = (children[index], children[index + 1]);
+        let labels = u64::from_le_bytes(*below.labels[start as usize..].first_chunk()?);
+        below.find(&Family { start, end, labels }, oldest).map(|child| child as usize)
     }
 
     /// All contexts of `history`, from the empty one to the longest that was seen.
@@ -235,8 +287,61 @@ impl Trie {
 
     /// The entropy of each byte of `text[from..]`; `text` begins with its document.
     pub(crate) fn fill(&self, text: &[u8], from: usize, entropies: &mut [f64]) {
-        for (end, entropy) in (from..).zip(entropies) {
+        let near = entropies.len().min(WINDOW.saturating_sub(from));
+        let (first, rest) =
+            entropies.split_at_mut(if self.reach() < DIRECT { entropies.len() } else { near });
+        for (end, entropy) in (from..).zip(first) {
             *entropy = self.entropy_after(&text[..end]);
+        }
+        let mut lanes = Lanes::default();
+        for (block, entropies) in rest.chunks_mut(LANES).enumerate() {
+            self.fill_lanes(text, from + near + block * LANES, entropies, &mut lanes);
+        }
+    }
+
+    /// [`Self::fill`] for places that all have a direct context. A level and a step at a time for all of them: where
+    /// a branch waits for memory, nothing else waits with it.
+    fn fill_lanes(&self, text: &[u8], from: usize, entropies: &mut [f64], lanes: &mut Lanes) {
+        let Some(ranks) = self.ranks.last() else { return };
+        let values = &self.levels[DIRECT].entropies;
+        let mut count = 0;
+        let windows = text[from - WINDOW..].windows(WINDOW).filter_map(|window| window.first_chunk());
+        for (place, (entropy, window)) in entropies.iter_mut().zip(windows).enumerate() {
+            match ranks.rank((u32::from_le_bytes(*window) >> 8) as usize) {
+                Some(index) => {
+                    *entropy = values[index];
+                    lanes.open[count & (LANES - 1)] = Lane { place: place as u32, node: index as u32 };
+                    count += 1;
+                }
+                None => *entropy = self.entropy_after(&text[..from + place]),
+            }
+        }
+        for level in DIRECT..self.reach() {
+            let (above, below) = (&self.levels[level], &self.levels[level + 1]);
+            let open = &mut lanes.open[..count];
+            for (lane, family) in open.iter().zip(&mut lanes.families) {
+                let node = lane.node as usize;
+                let (start, end) = (above.children[node], above.children[node + 1]);
+                let labels = below.labels[start as usize..].first_chunk().copied().unwrap_or_default();
+                *family = Family { start, end, labels: u64::from_le_bytes(labels) };
+            }
+            let mut left = 0;
+            for at in 0..count {
+                let (mut lane, family) = (open[at], &lanes.families[at]);
+                let end = from + lane.place as usize;
+                let Some(&oldest) = end.checked_sub(level + 1).and_then(|place| text.get(place)) else {
+                    continue;
+                };
+                if let Some(child) = below.find(family, oldest) {
+                    lane.node = child;
+                    open[left] = lane;
+                    left += 1;
+                }
+            }
+            for lane in &open[..left] {
+                entropies[lane.place as usize] = below.entropies[lane.node as usize];
+            }
+            count = left;
         }
     }
 

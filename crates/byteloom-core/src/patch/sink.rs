@@ -131,6 +131,11 @@ impl Kept {
 }
 
 impl Lengths {
+    #[cfg(test)]
+    pub(super) fn kept_ref(&self) -> &Kept {
+        &self.kept
+    }
+
     /// The lengths in the type that holds them.
     pub fn into_kept(self) -> Kept {
         self.kept
