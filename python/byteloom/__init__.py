@@ -25,23 +25,35 @@ from .errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import languages, plots, render
+    from ._compare import compare
+    from ._comparison import Comparison
     from ._doctor import Finding, doctor
     from ._verify import Reference, VerifyReport, reference, verify
+    from ._vocabulary import Vocabulary
 del TYPE_CHECKING
 
-# Imported when they are asked for: few programs need them, and they cost more than all the rest.
+# Imported when they are asked for: few programs need them, and they cost more than all the rest. The value is
+# where a name is defined; an empty one stands for a module of that name.
 _LATER = {
+    "Comparison": "_comparison",
     "Finding": "_doctor",
     "Reference": "_verify",
     "VerifyReport": "_verify",
+    "Vocabulary": "_vocabulary",
+    "compare": "_compare",
     "doctor": "_doctor",
+    "languages": "",
+    "plots": "",
     "reference": "_verify",
+    "render": "",
     "verify": "_verify",
 }
 
 __all__ = [
     "ByteloomError",
     "ChatError",
+    "Comparison",
     "Finding",
     "FormatError",
     "Padded",
@@ -57,8 +69,10 @@ __all__ = [
     "TrainingWarning",
     "UnknownTokenError",
     "VerifyReport",
+    "Vocabulary",
     "VocabularyError",
     "__version__",
+    "compare",
     "doctor",
     "pattern_names",
     "reference",
@@ -72,7 +86,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(message)
     import importlib  # noqa: PLC0415 - as said above
 
-    value: object = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+    module = importlib.import_module(f".{_LATER[name] or name}", __name__)
+    value: object = getattr(module, name) if _LATER[name] else module
     globals()[name] = value
     return value
 

@@ -69,22 +69,11 @@ def _rows(tok: byteloom.Tokenizer) -> Iterator[tuple[str, str]]:
     merges = [plain_token(tok.id_to_bytes(a) + tok.id_to_bytes(b)) for a, b in tok.merges[:_MERGES]]
     if merges:
         yield "first merges", "  ".join(merges)
-    yield "longest tokens", "  ".join(_short(token) for token in _longest(tok))
+    longest = byteloom.Vocabulary(tok).longest(_LONGEST)
+    yield "longest tokens", "  ".join(_short(entry.bytes) for entry in longest)
     yield "fingerprint", tok.fingerprint
 
 
 def _short(token: bytes) -> str:
     text = plain_token(token)
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 10]}…' ({len(token)} bytes)"
-
-
-def _longest(tok: byteloom.Tokenizer) -> list[bytes]:
-    special = set(tok.special_tokens.values())
-    tokens = []
-    for id_ in range(tok.max_token_id + 1):
-        if id_ not in special:
-            try:
-                tokens.append(tok.id_to_bytes(id_))
-            except byteloom.UnknownTokenError:  # a hole
-                continue
-    return sorted(tokens, key=lambda token: (-len(token), token))[:_LONGEST]
