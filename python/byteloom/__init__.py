@@ -25,7 +25,9 @@ from .errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import languages, plots, render
+    from . import languages as languages
+    from . import plots as plots
+    from . import render as render
     from ._compare import compare
     from ._comparison import Comparison
     from ._doctor import Finding, doctor

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    Ids = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+
 __all__ = ["compare"]
 
 _EXAMPLES = 10
@@ -41,9 +43,9 @@ def compare(
 ) -> Comparison:
     """Put tokenizers side by side.
 
-    Texts are read as ordinary text: one that spells a special token is text like any other. Long texts and files
-    are read in pieces of about a million characters where the patterns are known to allow it; a custom regex, a
-    normalizer or an added token makes a text one piece. No number depends on that.
+    Texts are read as ordinary text: one that spells a special token is text like any other. Long texts and
+    files are read in pieces of about a million characters where the patterns are known to allow it; a custom
+    regex, a normalizer or an added token makes a text one piece. No number depends on that.
 
     Args:
         tokenizers: One or more.
@@ -52,7 +54,8 @@ def compare(
         names: What to call the tokenizers; by default their pattern and size.
         languages: Whether to encode the parallel sample too (see `byteloom.languages`), or the codes of the
             languages wanted; English is always among them.
-        max_differences: Keep at most this many of the stretches that are cut differently, from the beginning of
+        max_differences: Keep at most this many of the stretches that are cut differently, from the beginning
+        of
             the texts on. All are counted.
         errors: `"strict"`, or `"replace"` for bytes that are not UTF-8 and lone surrogates.
 
@@ -106,14 +109,14 @@ class _Side:
         self.tok = tok
         self.table = TokenTable(tok)
         info = tok.info()
-        # Where this holds, the bytes of the tokens are those of the text, and their lengths say where it is cut.
+        # Where this holds, the bytes of the tokens are those of the text, and their lengths say where it is
+        # cut.
         self.exact = bool(info["lossless"]) and not info["normalizer"]
 
-    def encode(self, text: str) -> npt.NDArray[np.uint32]:
-        ids: npt.NDArray[np.uint32] = self.tok.encode_array(text, disallowed_special=(), dtype="uint32")
-        return ids
+    def encode(self, text: str) -> Ids:
+        return self.tok.encode_array(text, disallowed_special=(), dtype="uint32")
 
-    def cuts(self, text: str, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    def cuts(self, text: str, ids: Ids) -> npt.NDArray[np.int64]:
         """Where tokens end, in bytes of `text`, ascending, its own end left out."""
         import numpy as np  # noqa: PLC0415
 
@@ -143,7 +146,7 @@ class _Sum:
         self.tokens: list[int] = []
         self.partial: list[int] = []
 
-    def add(self, text: str, sides: list[_Side], ids: list[npt.NDArray[np.uint32]]) -> None:
+    def add(self, text: str, sides: list[_Side], ids: list[Ids]) -> None:
         self.byte_count += len(text.encode())
         self.characters += len(text)
         self.words += len(text.split())

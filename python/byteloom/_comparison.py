@@ -101,7 +101,8 @@ class LanguageFigures(Figures):
     code: str
     script: str
     parity: float
-    """Tokens as a multiple of those that English takes to say the same with the same tokenizer; 1 is parity."""
+    """Tokens as a multiple of those that English takes to say the same with the same tokenizer; 1 is
+    parity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +212,10 @@ class Comparison(Record):
         >>> import byteloom as bl
         >>> tok = bl.Tokenizer.train("low lower", vocab_size=257)
         >>> rows = bl.compare([tok], "low", names=["A"], languages=False).to_csv().splitlines()
-        >>> rows[0].split(",")[:6], rows[1].split(",")[:6]
-        (['tokenizer', 'source', 'byte_count', 'characters', 'words', 'tokens'], ['A', 'text 1', '3', '3', '1', '2'])
+        >>> rows[0].split(",")[:6]
+        ['tokenizer', 'source', 'byte_count', 'characters', 'words', 'tokens']
+        >>> rows[1].split(",")[:6]
+        ['A', 'text 1', '3', '3', '1', '2']
         """
         columns = {
             "figures": Figures,
@@ -243,7 +246,10 @@ def csv_text(columns: list[str], rows: list[dict[str, Any]]) -> str:
     for row in rows:
         cells = [row[column] for column in columns]
         writer.writerow(
-            [json.dumps(cell, ensure_ascii=False) if isinstance(cell, (list, dict)) else cell for cell in cells]
+            [
+                json.dumps(cell, ensure_ascii=False) if isinstance(cell, (list, dict)) else cell
+                for cell in cells
+            ]
         )
     return out.getvalue()
 

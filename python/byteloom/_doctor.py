@@ -180,7 +180,8 @@ def _byte_findings(tokens: set[bytes]) -> list[Finding]:
 
 def _reach_findings(tok: Tokenizer, tokens: list[tuple[int, bytes]]) -> list[Finding]:
     """Tokens that their own bytes do not give."""
-    merged, split = [], []
+    merged: list[str] = []
+    split: list[str] = []
     for found in unreachable_tokens(tok, tokens):
         if found.reason != "duplicate":  # those have a finding of their own
             (merged if found.reason == "merges" else split).append(f"{found.id} {found.bytes!r}")

@@ -22,9 +22,9 @@ Texts = Text | Iterable[Text] | Mapping[str, Text]
 # A piece is at least this long, in characters, where there is more text.
 PIECE = 1 << 20
 
-# Patterns that always end a pre-token after a newline that stands between a character that is no white space and
-# a letter; what comes later never changes what was before. `course-ws` lets the newline ride with the word,
-# `none` ends nowhere, and of any other regex nothing is known.
+# Patterns that always end a pre-token after a newline that stands between a character that is no white space
+# and a letter; what comes later never changes what was before. `course-ws` lets the newline ride with the
+# word, `none` ends nowhere, and of any other regex nothing is known.
 _CUT_AFTER_LINES = frozenset(
     ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "simple", "course-words", "course-gpt2")
 )
@@ -110,11 +110,11 @@ def named_sources(texts: Texts, errors: str) -> tuple[Source, ...]:
     if isinstance(texts, Mapping):
         pairs = list(texts.items())
     else:
-        one = isinstance(texts, (str, bytes, os.PathLike))
-        pairs = []
-        for place, text in enumerate([texts] if one else texts):
-            name = os.fspath(text) if isinstance(text, os.PathLike) else f"text {place + 1}"
-            pairs.append((name, text))
+        several = [texts] if isinstance(texts, (str, bytes, os.PathLike)) else texts
+        pairs = [
+            (os.fspath(text) if isinstance(text, os.PathLike) else f"text {place}", text)
+            for place, text in enumerate(several, 1)
+        ]
     for name, text in pairs:
         if not isinstance(name, str) or not isinstance(text, (str, bytes, os.PathLike)):
             message = f"{name}: a text must be str, bytes or a path, not {type(text).__name__}"

@@ -6,11 +6,12 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from ._comparison import csv_text
 from ._record import Record
 from ._sources import Texts, named_sources
 from ._tokenizer import Tokenizer
@@ -35,8 +36,8 @@ class Entry(Record):
     """Whether it is a special token; its `bytes` are then its name."""
     script: str
     """The script of its letters, such as `"Latin"` or `"Han"`; `"mixed"` for letters of several; `"digits"`,
-    `"space"`, `"signs"` (punctuation, symbols, marks) and `"controls"` for tokens without letters; `"partial"` for
-    bytes that are no whole characters, `"special"` for special tokens."""
+    `"space"`, `"signs"` (punctuation, symbols, marks) and `"controls"` for tokens without letters;
+    `"partial"` for bytes that are no whole characters, `"special"` for special tokens."""
 
     @property
     def text(self) -> str | None:
@@ -154,7 +155,8 @@ class Vocabulary:
         """Tokens that hold something, by id.
 
         Args:
-            what: Text or bytes that the token must hold, or a compiled regex that must be found in it. A regex
+            what: Text or bytes that the token must hold, or a compiled regex that must be found in it. A
+            regex
                 of text sees only tokens that are whole characters; bytes and a regex of bytes see all.
 
         >>> import byteloom as bl, re
@@ -209,7 +211,8 @@ class Vocabulary:
         """Which tokens a sample uses, in the order of their first use, and which it never uses.
 
         Args:
-            texts: A text, a path, several of them, or a mapping of names to them, as for `compare`. They are read
+            texts: A text, a path, several of them, or a mapping of names to them, as for `compare`. They are
+            read
                 as ordinary text.
             errors: `"strict"`, or `"replace"` for bytes that are not UTF-8 and lone surrogates.
 
@@ -241,9 +244,10 @@ class Vocabulary:
     def unreachable(self) -> list[Unreachable]:
         """Tokens that their own bytes do not give, by id.
 
-        Within a text, the merges inside a token's span are those of its bytes alone: so a token that its bytes,
-        taken as one pre-token, do not give is produced by no text. For tokens that the pattern splits this is
-        tried without the pattern. Special tokens, and tokens that a normalizer changes, are not judged.
+        Within a text, the merges inside a token's span are those of its bytes alone: so a token that its
+        bytes, taken as one pre-token, do not give is produced by no text. For tokens that the pattern splits
+        this is tried without the pattern. Special tokens, and tokens that a normalizer changes, are not
+        judged.
 
         >>> import byteloom as bl
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab cd": 256, b"ab": 257}
@@ -252,6 +256,19 @@ class Vocabulary:
         [(b'ab cd', (257, 32, 99, 100), 'pattern')]
         """
         return unreachable_tokens(self.tokenizer, self._ordinary)
+
+    @staticmethod
+    def to_csv(records: Iterable[Entry | ScriptShare | Unreachable | Used]) -> str:
+        """Records of one kind as CSV, its first line the names of the columns; bytes are in hex.
+
+        >>> import byteloom as bl
+        >>> vocab = bl.Vocabulary(bl.Tokenizer.train("low lower lowest", vocab_size=259))
+        >>> print(vocab.to_csv(vocab.longest(1)), end="")
+        id,bytes,text,special,script
+        258,206c6f77, low,False,Latin
+        """
+        rows = [record.to_dict() for record in records]
+        return csv_text(list(rows[0]), rows) if rows else ""
 
     def _repr_html_(self) -> str:
         from . import render  # noqa: PLC0415 - only a notebook asks
@@ -298,7 +315,7 @@ def _sections(tok: Tokenizer) -> list[str]:
     return tok.to_bytes().decode().split("\n")[1:-3]
 
 
-def _first_places(ids: npt.NDArray[np.integer]) -> Iterator[tuple[int, int]]:  # type: ignore[type-arg]
+def _first_places(ids: npt.NDArray[np.integer]) -> Iterator[tuple[int, int]]:
     import numpy as np  # noqa: PLC0415
 
     values, places = np.unique(ids, return_index=True)
@@ -313,8 +330,8 @@ def _finder(what: str | bytes | re.Pattern[str] | re.Pattern[bytes]) -> Callable
         return lambda entry: needle in entry.bytes
     pattern = what
     if isinstance(pattern.pattern, bytes):
-        return lambda entry: pattern.search(entry.bytes) is not None  # type: ignore[call-overload]
-    return lambda entry: entry.text is not None and pattern.search(entry.text) is not None  # type: ignore[call-overload]
+        return lambda entry: pattern.search(entry.bytes) is not None
+    return lambda entry: entry.text is not None and pattern.search(entry.text) is not None
 
 
 # Scripts.
@@ -349,10 +366,10 @@ _KINDS = {"N": "digits", "Z": "space", "C": "controls"}
 
 
 def script_of(token: bytes) -> str:
-    """The script of a token, as `Entry.script` has it.
+    r"""The script of a token, as `Entry.script` has it.
 
-    >>> [script_of(text.encode()) for text in (" the", "日本", "аb", "12", " \\n", "->", "ﾃ")]
-    ['Latin', 'Han', 'mixed', 'digits', 'space', 'signs', 'Katakana']
+    >>> [script_of(text.encode()) for text in (" the", "日本", "12", " \n", "->", "ﾃ")]
+    ['Latin', 'Han', 'digits', 'space', 'signs', 'Katakana']
     >>> script_of("é".encode()[:1])
     'partial'
     """
@@ -364,7 +381,9 @@ def script_of(token: bytes) -> str:
         return scripts.pop()
     if scripts:
         return "Japanese" if scripts <= _JAPANESE else "mixed"
-    kinds = {"space" if char.isspace() else _KINDS.get(unicodedata.category(char)[0], "signs") for char in text}
+    kinds = {
+        "space" if char.isspace() else _KINDS.get(unicodedata.category(char)[0], "signs") for char in text
+    }
     if kinds > {"space"}:
         kinds.discard("space")
     return kinds.pop() if len(kinds) == 1 else "signs"

@@ -20,7 +20,20 @@ from byteloom.cli.files import readable_error, say
 
 __all__ = ["commands", "main"]
 
-_COMMANDS = ("train", "encode", "decode", "count", "truncate", "info", "convert", "verify", "doctor")
+_COMMANDS = (
+    "train",
+    "encode",
+    "decode",
+    "count",
+    "truncate",
+    "info",
+    "explain",
+    "compare",
+    "vocab",
+    "convert",
+    "verify",
+    "doctor",
+)
 
 
 class _LazyGroup(click.Group):

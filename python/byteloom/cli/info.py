@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 import byteloom
-from byteloom.cli.display import plain_token, readable
+from byteloom.cli.display import plain_text, plain_token
 from byteloom.cli.files import shown
 from byteloom.cli.options import load_tokenizer, tokenizer_argument
 
@@ -50,7 +50,7 @@ def _rows(tok: byteloom.Tokenizer) -> Iterator[tuple[str, str]]:
     info = tok.info()
     special = tok.special_tokens
     yield "vocabulary", f"{tok.vocab_size:,} tokens, ids 0 to {tok.max_token_id}"
-    pattern = info["pattern_name"] or readable(info["pattern"].encode(), marks=False)
+    pattern = info["pattern_name"] or plain_text(info["pattern"])
     yield "pattern", f"{pattern} ({info['pattern_engine']}, Unicode {info['unicode']})"
     roles = {"bos": tok.bos_id, "eos": tok.eos_id, "pad": tok.pad_id}
     rows = sorted((id_, name) for name, id_ in special.items())
@@ -58,7 +58,7 @@ def _rows(tok: byteloom.Tokenizer) -> Iterator[tuple[str, str]]:
         role = ", ".join(role for role, of in roles.items() if of == id_)
         yield (
             "" if place else "special tokens",
-            f"{id_}  {readable(name.encode(), marks=False)}{f'  ({role})' * bool(role)}",
+            f"{id_}  {plain_text(name)}{f'  ({role})' * bool(role)}",
         )
     if len(rows) > _SPECIAL:
         yield "", f"and {len(rows) - _SPECIAL:,} more"

@@ -1,0 +1,121 @@
+"""Bytes as people can read them: visible signs for what cannot be seen, hex for parts of characters."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Literal
+
+__all__ = ["Run", "clean", "direction", "has_right_to_left", "runs", "visible", "width"]
+
+Run = tuple[Literal["text", "sign", "bytes"], str]
+
+_SIGNS = {" ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\x7f": "␡"}
+# Joiners hold emoji and letters together; escaped, they would tear them apart.
+_JOINERS = "\u200c\u200d"
+_RIGHT_TO_LEFT = ("R", "AL", "AN")
+
+
+def runs(data: bytes, *, spaces: bool = True) -> Iterator[Run]:
+    r"""The bytes as runs of text, of signs, and of bytes that are no whole character.
+
+    Spaces are `·`, tabs `→`, newlines `↵`, other control characters their Unicode pictures; characters that
+    cannot be seen or that turn the direction of text stand as `⟨U+202E⟩`, bytes as `⟨E2 98⟩`. A combining
+    mark without a letter before it gets the dotted circle. No result holds U+FFFD or a control character.
+
+    Args:
+        data: The bytes, UTF-8 as far as they go.
+        spaces: Whether spaces become `·`; otherwise they stay.
+
+    >>> list(runs(b" caf\xc3\xa9\n")), list(runs(b"\xe2\x98"))
+    ([('sign', '·'), ('text', 'café'), ('sign', '↵')], [('bytes', '⟨E2 98⟩')])
+    >>> list(runs("\u202e\x1b\ufffd".encode()))
+    [('sign', '⟨U+202E⟩␛⟨U+FFFD⟩')]
+    """
+    kind: Literal["text", "sign", "bytes"] = "text"
+    held = ""
+    # surrogateescape keeps a byte that is no character as one surrogate.
+    text = data.decode("utf-8", "surrogateescape")
+    for place, char in enumerate(text):
+        new_kind: Literal["text", "sign", "bytes"]
+        if "\udc80" <= char <= "\udcff":
+            new_kind, shown = "bytes", f"{ord(char) - 0xDC00:02X}"
+        else:
+            sign = _sign(char, text, place, spaces=spaces)
+            new_kind, shown = ("text", char) if sign is None else ("sign", sign)
+            combines = new_kind == "text" and unicodedata.category(char).startswith("M")
+            if combines and (kind != "text" or not held):
+                shown = "◌" + char
+        if new_kind != kind:
+            if held:
+                yield kind, f"⟨{held}⟩" if kind == "bytes" else held
+            kind, held = new_kind, ""
+        held += f" {shown}" if kind == "bytes" and held else shown
+    if held:
+        yield kind, f"⟨{held}⟩" if kind == "bytes" else held
+
+
+def _sign(char: str, text: str, place: int, *, spaces: bool) -> str | None:
+    """What stands for a character that cannot be shown; `None` for one that can."""
+    if char == " ":
+        return "·" if spaces else None
+    if char in _SIGNS:
+        return _SIGNS[char]
+    if char < " ":
+        return chr(0x2400 + ord(char))
+    if char in _JOINERS and 0 < place < len(text) - 1:
+        before, after = text[place - 1], text[place + 1]
+        if before.isprintable() and after.isprintable() and " " not in before + after:
+            return None
+    if char.isprintable() and char != "\ufffd":
+        return None
+    return f"⟨U+{ord(char):04X}⟩"
+
+
+def visible(data: bytes, *, spaces: bool = True) -> str:
+    r"""`runs` as one string.
+
+    >>> visible("日".encode()[:2] + b"\tx"), visible(b"a b", spaces=False)
+    ('⟨E6 97⟩→x', 'a b')
+    """
+    return "".join(text for _, text in runs(data, spaces=spaces))
+
+
+def clean(text: str) -> str:
+    r"""A string of others, such as a name, as harmless text on one line.
+
+    >>> clean("two\nlines\x1b[31m")
+    'two↵lines␛[31m'
+    """
+    return visible(text.encode("utf-8", "surrogatepass"), spaces=False)
+
+
+def has_right_to_left(text: str) -> bool:
+    """Whether text holds a character that is written from right to left."""
+    return any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text)
+
+
+def direction(text: str) -> Literal["ltr", "rtl"]:
+    """The direction of a text: that of its first letter, as the Unicode algorithm has it.
+
+    >>> direction("1. שלום"), direction("a שלום")
+    ('rtl', 'ltr')
+    """
+    for char in text:
+        kind = unicodedata.bidirectional(char)
+        if kind in ("L", "R", "AL"):
+            return "ltr" if kind == "L" else "rtl"
+    return "ltr"
+
+
+def width(text: str) -> int:
+    """Columns that a terminal gives a text: two for wide characters, none for marks.
+
+    >>> width("ab"), width("日本"), width("e\u0301")
+    (2, 4, 1)
+    """
+    columns = 0
+    for char in text:
+        if unicodedata.category(char) not in ("Mn", "Me", "Cf"):
+            columns += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return columns
