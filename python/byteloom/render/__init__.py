@@ -26,6 +26,7 @@ from byteloom._tokenizer import Tokenizer
 
 from ._blocks import Block  # noqa: TC001 - for typing.get_type_hints
 from ._html import to_html, to_page
+from ._patches import patch_blocks
 from ._signs import visible
 from ._terminal import color_wanted, to_terminal
 from ._views import (
@@ -89,11 +90,9 @@ def view(
     """Something that can be drawn.
 
     Args:
-        item: A `Tokenizer`; an explanation of a text, of one pre-token or of patches; a merge tree; a
-        training
-            trace; a `Vocabulary`, a list of its entries, a `Usage`, a `Comparison`; an encoded conversation or
-            its segments; a list
-            of patches, each `bytes` or `(bytes, start)`.
+        item: A `Tokenizer`; an explanation of a text, a pre-token or patches; a merge tree; a training trace;
+            `Vocabulary`, a list of its entries, a `Usage`, a `Comparison`; an encoded conversation or its
+            segments; a list of patches, each `bytes` or `(bytes, start)`.
         text: With a tokenizer: the text to show in tokens, or a conversation that it encoded.
         ids: With a tokenizer: ids to show instead.
         allowed_special: Special tokens that the text may spell; all others are shown as the text they are.
@@ -121,8 +120,6 @@ def _blocks_of(item: Any, limit: int) -> Iterable[Block]:
     from byteloom._comparison import Comparison  # noqa: PLC0415 - each costs time
     from byteloom._vocabulary import Entry, ScriptShare, Unreachable, Usage, Used, Vocabulary  # noqa: PLC0415
 
-    from . import _steps  # noqa: PLC0415
-
     if isinstance(item, View):
         return item._blocks  # noqa: SLF001 - its own
     if isinstance(item, Comparison):
@@ -131,9 +128,21 @@ def _blocks_of(item: Any, limit: int) -> Iterable[Block]:
         return vocabulary_blocks(item)
     if isinstance(item, Usage):
         return usage_blocks(item, limit=limit)
+    if isinstance(getattr(item, "segments", None), Sequence):
+        return chat_blocks(item, None, limit=limit)
+    if isinstance(item, Sequence) and not isinstance(item, (str, bytes)):
+        if item and all(isinstance(one, (Entry, ScriptShare, Unreachable, Used)) for one in item):
+            return records_blocks(item, limit=limit)
+        if item and all(hasattr(one, "trained") and hasattr(one, "text") for one in item):
+            return chat_blocks(item, None, limit=limit)
+        if all(isinstance(one, (bytes, tuple)) for one in item):
+            return patch_blocks(item, limit=limit)
+
+    from . import _steps  # noqa: PLC0415
+
     by_kind: dict[str, Callable[..., Iterable[Block]]] = {
         "explanation": _steps.explanation_blocks,
-        "patch_explanation": _steps.patch_blocks,
+        "patch_explanation": patch_blocks,
         "training_trace": _steps.trace_blocks,
     }
     kind = getattr(item, "kind", "")
@@ -143,15 +152,6 @@ def _blocks_of(item: Any, limit: int) -> Iterable[Block]:
         return _steps.part_blocks(item)
     if type(item).__name__ == "MergeTree":
         return _steps.tree_blocks(item)
-    if hasattr(item, "segments"):
-        return chat_blocks(item, None, limit=limit)
-    if isinstance(item, Sequence) and not isinstance(item, (str, bytes)):
-        if all(hasattr(one, "trained") and hasattr(one, "text") for one in item):
-            return chat_blocks(item, None, limit=limit)
-        if item and all(isinstance(one, (Entry, ScriptShare, Unreachable, Used)) for one in item):
-            return records_blocks(item, limit=limit)
-        if all(isinstance(one, (bytes, tuple)) for one in item):
-            return _steps.patch_blocks(item, limit=limit)
     message = f"there is no picture of {type(item).__name__}; view names what can be drawn"
     raise TypeError(message)
 
