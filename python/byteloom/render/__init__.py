@@ -91,7 +91,7 @@ def view(
 
     Args:
         item: A `Tokenizer`; an explanation of a text, a pre-token or patches; a merge tree; a training trace;
-            `Vocabulary`, a list of its entries, a `Usage`, a `Comparison`; an encoded conversation or its
+            a `Vocabulary`, a list of its entries, a `Usage`, a `Comparison`; an encoded conversation or its
             segments; a list of patches, each `bytes` or `(bytes, start)`.
         text: With a tokenizer: the text to show in tokens, or a conversation that it encoded.
         ids: With a tokenizer: ids to show instead.
