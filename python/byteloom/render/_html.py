@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from itertools import groupby
 
 from ._blocks import Block, Chip, Heading, Inline, Node, Note, Sparkline, Strip, Table, Tree
-from ._signs import clean, direction, runs
+from ._signs import chip_directions, clean, runs
 
 __all__ = ["STYLE", "to_html", "to_page"]
 
@@ -23,7 +24,7 @@ border:1px solid rgba(128,128,128,.7);
 border-radius:3px;padding:.08em .14em;margin:0 1px;
 -webkit-box-decoration-break:clone;box-decoration-break:clone}
 .byteloom .t i{font-style:normal;opacity:.55}
-.byteloom .t b{font-weight:normal;font-size:.82em;border-bottom:1px dotted}
+.byteloom .t b{font-weight:normal;white-space:nowrap;font-size:.82em;border-bottom:1px dotted}
 .byteloom .s0{background:rgba(64,132,255,.22)}.byteloom .s1{background:rgba(40,180,99,.22)}
 .byteloom .s2{background:rgba(255,165,0,.24)}.byteloom .s3{background:rgba(236,72,153,.2)}
 .byteloom .s4{background:rgba(139,92,246,.22)}.byteloom .s5{background:rgba(20,184,166,.22)}
@@ -114,10 +115,14 @@ def _chip(chip: Chip) -> str:
 
 
 def _strip(strip: Strip) -> str:
-    text = b"".join(chip.data for chip in strip.chips).decode("utf-8", "ignore")
-    shown = "".join(_chip(chip) + ("<br>" if chip.data.endswith(b"\n") else "<wbr>") for chip in strip.chips)
+    base, directions = chip_directions([chip.data for chip in strip.chips])
+    shown = ""
+    # Chips of the other direction stay together, so that a word reads as it would in the text.
+    for direction, run in groupby(zip(strip.chips, directions, strict=True), key=lambda pair: pair[1]):
+        chips = "".join(_chip(chip) + ("<br>" if chip.data.endswith(b"\n") else "<wbr>") for chip, _ in run)
+        shown += chips if direction == base else f'<span dir="{direction}">{chips}</span>'
     label = f'<div class="label">{_text(strip.label)}</div>' if strip.label else ""
-    return f'{label}<div class="strip" dir="{direction(text)}">{shown}</div>'
+    return f'{label}<div class="strip" dir="{base}">{shown}</div>'
 
 
 def _table(table: Table) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Literal
 
-__all__ = ["Run", "clean", "direction", "has_right_to_left", "runs", "visible", "width"]
+__all__ = ["Direction", "Run", "chip_directions", "clean", "has_right_to_left", "runs", "visible", "width"]
 
+Direction = Literal["ltr", "rtl"]
 Run = tuple[Literal["text", "sign", "bytes"], str]
 
 _SIGNS = {" ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\x7f": "␡"}
 # Joiners hold emoji and letters together; escaped, they would tear them apart.
 _JOINERS = "\u200c\u200d"
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
+_STRONG: dict[str, Direction] = {"L": "ltr", "R": "rtl", "AL": "rtl"}
 
 
 def runs(data: bytes, *, spaces: bool = True) -> Iterator[Run]:
@@ -95,17 +98,40 @@ def has_right_to_left(text: str) -> bool:
     return any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text)
 
 
-def direction(text: str) -> Literal["ltr", "rtl"]:
-    """The direction of a text: that of its first letter, as the Unicode algorithm has it.
+def chip_directions(chips: Sequence[bytes]) -> tuple[Direction, list[Direction]]:
+    """The direction of a text, and of each of the chips that it is cut into.
 
-    >>> direction("1. שלום"), direction("a שלום")
-    ('rtl', 'ltr')
+    The text has that of its first letter, as the Unicode algorithm has it. A chip has that of its first
+    letter, and half a letter counts; one without letters goes with its neighbours where these agree, else
+    with the text.
+
+    >>> word = "אב".encode()
+    >>> chip_directions([b"a", b" ", word[:3], word[3:], b"!"])
+    ('ltr', ['ltr', 'ltr', 'rtl', 'rtl', 'ltr'])
+    >>> chip_directions(["1 ".encode(), word, b" ", word])[1]
+    ['rtl', 'rtl', 'rtl', 'rtl']
     """
-    for char in text:
-        kind = unicodedata.bidirectional(char)
-        if kind in ("L", "R", "AL"):
-            return "ltr" if kind == "L" else "rtl"
-    return "ltr"
+    strong: list[Direction | None] = []  # of each byte
+    for char in b"".join(chips).decode("utf-8", "surrogateescape"):
+        kind = _STRONG.get(unicodedata.bidirectional(char))
+        strong += [kind] * len(char.encode("utf-8", "surrogateescape"))
+    base: Direction = next((kind for kind in strong if kind), "ltr")
+    own: list[Direction | None] = []
+    place = 0
+    for chip in chips:
+        own.append(next((kind for kind in strong[place : place + len(chip)] if kind), None))
+        place += len(chip)
+    before: list[Direction] = list(accumulate(own, _last, initial=base))[:-1]
+    after: list[Direction] = list(accumulate(own[::-1], _last, initial=base))[-2::-1]
+    neighbours = zip(own, before, after, strict=True)
+    resolved: list[Direction] = [
+        kind or (left if left == right else base) for kind, left, right in neighbours
+    ]
+    return base, resolved
+
+
+def _last(last: Direction, kind: Direction | None) -> Direction:
+    return kind or last
 
 
 def width(text: str) -> int:

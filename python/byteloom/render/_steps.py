@@ -59,11 +59,10 @@ def part_blocks(part: PreToken | Special) -> Iterator[Block]:
 
 def _pretoken_blocks(part: PreToken) -> Iterator[Block]:
     match = part.match
-    which = match.category if match.source is None else f"{match.category}: {match.source}"
     segment = f", segment {part.segment + 1} of {part.segments}" if part.segments > 1 else ""
-    yield Heading(
-        (Chip(part.bytes, part.index), f"  pre-token {part.index + 1}{segment}, matched by {which}"), 3
-    )
+    named = f"  pre-token {part.index + 1}{segment}, matched by {match.category}"
+    source = () if match.source is None else (": ", Chip(match.source.encode(), kind="quiet"))
+    yield Heading((Chip(part.bytes, part.index), named, *source), 3)
     if part.normalized:
         yield Note(("normalized from ", Chip(part.original, kind="quiet")))
     steps = _steps_table(part)

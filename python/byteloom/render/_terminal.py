@@ -47,7 +47,7 @@ class _Face:
 
     def block(self, block: Block, *, first: bool) -> Iterator[str]:
         if isinstance(block, Heading):
-            if not first and block.level < 3:  # noqa: PLR2004 - small headings need no room
+            if not first:
                 yield ""
             yield self.style(self.inline(block.text), "1")
         elif isinstance(block, Note):
