@@ -33,8 +33,9 @@ class BoundaryCounter:
         every, times = np.unique(np.concatenate(cuts), return_counts=True)
         common = np.concatenate(([0], every[times == len(cuts)], [len(data)]))
         lone = every[times < len(cuts)]
-        self._common += len(common) - 2
-        self._some += len(every)
+        joint = self._bytes > 0  # where two pieces meet, all tokenizers end a token
+        self._common += len(common) - 2 + joint
+        self._some += len(every) + joint
         # Each lone cut lies between two common ones: that stretch is cut differently.
         stretches = np.unique(np.searchsorted(common, lone))
         self._spans += len(stretches)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Literal
 
 __all__ = ["Direction", "Run", "chip_directions", "clean", "has_right_to_left", "runs", "visible", "width"]
@@ -121,8 +120,7 @@ def chip_directions(chips: Sequence[bytes]) -> tuple[Direction, list[Direction]]
     for chip in chips:
         own.append(next((kind for kind in strong[place : place + len(chip)] if kind), None))
         place += len(chip)
-    before: list[Direction] = list(accumulate(own, _last, initial=base))[:-1]
-    after: list[Direction] = list(accumulate(own[::-1], _last, initial=base))[-2::-1]
+    before, after = _letters_before(own, base), _letters_before(own[::-1], base)[::-1]
     neighbours = zip(own, before, after, strict=True)
     resolved: list[Direction] = [
         kind or (left if left == right else base) for kind, left, right in neighbours
@@ -130,8 +128,14 @@ def chip_directions(chips: Sequence[bytes]) -> tuple[Direction, list[Direction]]
     return base, resolved
 
 
-def _last(last: Direction, kind: Direction | None) -> Direction:
-    return kind or last
+def _letters_before(own: Sequence[Direction | None], base: Direction) -> list[Direction]:
+    """For each chip the direction of the last one before it that has one."""
+    found: list[Direction] = []
+    last = base
+    for kind in own:
+        found.append(last)
+        last = kind or last
+    return found
 
 
 def width(text: str) -> int:
