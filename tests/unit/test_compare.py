@@ -6,18 +6,19 @@ import csv
 import dataclasses
 import functools
 import io
+import itertools
 import json
 from pathlib import Path
 
 import pytest
-from helpers import RSS, SAMPLES, raises_cleanly, run_python, train_quietly
-from strategies import texts as any_text
+from hypothesis import given
+from hypothesis import strategies as st
 
 import byteloom as bl
 from byteloom import _sources
 from byteloom.languages import parallel_sample
-from hypothesis import given
-from hypothesis import strategies as st
+from helpers import RSS, SAMPLES, raises_cleanly, run_python, train_quietly
+from strategies import texts as any_text
 
 TEXT = "\n".join(SAMPLES)
 
@@ -132,7 +133,7 @@ def check_boundaries(result, toks, text):
     cuts = [token_ends(tok, text) for tok in toks]
     common = sorted(set.intersection(*cuts) | {0, len(data)})
     expected = []
-    for begin, end in zip(common, common[1:], strict=False):
+    for begin, end in itertools.pairwise(common):
         inner = [sorted(cut for cut in row if begin < cut < end) for row in cuts]
         if any(inner):
             places = [[begin, *row, end] for row in inner]
@@ -140,7 +141,7 @@ def check_boundaries(result, toks, text):
                 (
                     begin,
                     end,
-                    tuple(tuple(data[a:b] for a, b in zip(row, row[1:], strict=False)) for row in places),
+                    tuple(tuple(data[a:b] for a, b in itertools.pairwise(row)) for row in places),
                 )
             )
     assert [(*row.byte_span, row.pieces) for row in result.differences] == expected
