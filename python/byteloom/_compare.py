@@ -44,7 +44,7 @@ def compare(
     """Put tokenizers side by side.
 
     Texts are read as ordinary text: one that spells a special token is text like any other. Long texts and
-    files are read in pieces of about a million characters where the patterns are known to allow it; a custom
+    files are read in pieces of about 260,000 characters where the patterns are known to allow it; a custom
     regex, a normalizer or an added token makes a text one piece. No number depends on that.
 
     Args:

@@ -20,7 +20,7 @@ Text = str | bytes | os.PathLike[str]
 Texts = Text | Iterable[Text] | Mapping[str, Text]
 
 # A piece is at least this long, in characters, where there is more text.
-PIECE = 1 << 20
+PIECE = 1 << 18
 
 # Patterns that always end a pre-token after a newline that stands between a character that is no white space
 # and a letter; what comes later never changes what was before. `course-ws` lets the newline ride with the
