@@ -303,16 +303,17 @@ def unreachable_tokens(tok: Tokenizer, tokens: list[tuple[int, bytes]]) -> list[
 def _without_pattern(tok: Tokenizer) -> Tokenizer:
     """The same vocabulary and merges, and no pattern: every text is one pre-token."""
     plain = Tokenizer.from_tiktoken({bytes([byte]): byte for byte in range(256)}, pattern="none")
-    none = next(line for line in _sections(plain) if line.startswith('"pattern": '))
-    body = [none if line.startswith('"pattern": ') else line for line in _sections(tok)]
-    text = "\n".join(body).removesuffix(",")
+    # The version of Unicode is that of the pattern's engine.
+    own = {name: line for name, line in _sections(plain) if name in ("pattern", "unicode")}
+    text = "\n".join(own.get(name, line) for name, line in _sections(tok)).removesuffix(",")
     digest = hashlib.sha256(text.encode()).hexdigest()
     return Tokenizer.from_bytes(f'{{\n{text},\n"sha256": "{digest}"\n}}\n'.encode())
 
 
-def _sections(tok: Tokenizer) -> list[str]:
-    """The lines of the native file between its braces, without the checksum: one a section."""
-    return tok.to_bytes().decode().split("\n")[1:-3]
+def _sections(tok: Tokenizer) -> Iterator[tuple[str, str]]:
+    """Name and line of each section of the native file but the checksum."""
+    for line in tok.to_bytes().decode().split("\n")[1:-3]:
+        yield line.split('"', 2)[1], line
 
 
 def _first_places(ids: npt.NDArray[np.integer]) -> Iterator[tuple[int, int]]:

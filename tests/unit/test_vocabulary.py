@@ -151,12 +151,14 @@ def _bare(tok):
     return _without_pattern(tok)
 
 
-def test_the_same_without_a_pattern(special_tok):
-    bare = _bare(special_tok)
-    assert bare.pattern_name == "none"
-    assert bare.merges == special_tok.merges
-    assert bare.special_tokens == special_tok.special_tokens
-    assert bare.pretokens("two words") == ["two words"]
+def test_the_same_without_a_pattern(special_tok, small_text):
+    odd = bl.Tokenizer.train(small_text, 290, pattern=r"(?<!a)b|[^b]+", special_tokens=['\u2028\x7f"'])
+    for tok in (special_tok, odd, train_quietly(small_text, 290, pattern="sentencepiece")):
+        bare = _bare(tok)
+        assert bare.pattern_name == "none"
+        assert bare.merges == tok.merges
+        assert bare.special_tokens == tok.special_tokens
+        assert bare.pretokens("two words") == ["two words"]
 
 
 def test_tokens_that_the_pattern_splits():

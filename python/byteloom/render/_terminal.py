@@ -87,7 +87,8 @@ class _Face:
     def chip(self, chip: Chip) -> str:
         text = self.isolated(visible(chip.data))
         if chip.kind == "special":
-            return self.style(text, "48;5;88;38;5;231;1") if self.color else f"⟦{text}⟧"
+            codes = "48;5;88;38;5;231;1" + ";4" * (chip.mark is True)
+            return self.style(text, codes) if self.color else f"⟦{text}⟧"
         if chip.kind == "quiet":
             return self.style(text, "4") if self.color else text
         codes = f"48;5;{_BACKGROUNDS[chip.shade % len(_BACKGROUNDS)]};38;5;16"
