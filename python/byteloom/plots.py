@@ -51,7 +51,7 @@ _VALUES = {
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a `.png` or `.svg` file, which is there whole or not at all.
 
-    The same figure gives the same bytes each time. In SVG, text stays text.
+    A figure of the same numbers gives the same file. In SVG, text stays text.
 
     Raises:
         ValueError: another ending.

@@ -98,7 +98,9 @@ def command(
     elif csv:
         click.echo(result.to_csv("languages" if languages else "figures"), nl=False)
     elif plot is None and html is None:
-        click.echo(byteloom.render.terminal(result, color=wants_color(color), limit=max(differences, 1)))
+        colored = wants_color(color)
+        shown_result = byteloom.render.terminal(result, color=colored, limit=max(differences, 1))
+        click.echo(shown_result, color=colored)
 
 
 def _names(paths: tuple[str, ...]) -> list[str]:

@@ -97,9 +97,9 @@ def _print(
 ) -> None:
     parts = tok.explain_stream(text, **special)
     allowed = special["allowed_special"]
-    click.echo(byteloom.render.terminal(tok, text, color=color, allowed_special=allowed))
+    click.echo(byteloom.render.terminal(tok, text, color=color, allowed_special=allowed), color=color)
     for part in islice(parts, limit):
-        click.echo("\n" + byteloom.render.terminal(part, color=color, details=trees))
+        click.echo("\n" + byteloom.render.terminal(part, color=color, details=trees), color=color)
     rest = sum(1 for _ in parts)
     if rest:
         click.echo(f"\nand {rest:,} more pre-tokens; --limit 0 explains all")

@@ -136,7 +136,8 @@ def command(
     elif records is not None and not records:
         click.echo("none")
     elif plot is None and html is None:
-        click.echo(byteloom.render.terminal(item, color=wants_color(color), limit=most or len(item)))
+        colored = wants_color(color)
+        click.echo(byteloom.render.terminal(item, color=colored, limit=most or len(item)), color=colored)
 
 
 def _listed(

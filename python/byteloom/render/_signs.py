@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-__all__ = ["Direction", "Run", "chip_directions", "clean", "has_right_to_left", "runs", "visible", "width"]
+__all__ = [
+    "Direction",
+    "Run",
+    "chip_directions",
+    "clean",
+    "has_right_to_left",
+    "isolated",
+    "runs",
+    "visible",
+    "width",
+]
 
 Direction = Literal["ltr", "rtl"]
 Run = tuple[Literal["text", "sign", "bytes"], str]
 
 _SIGNS = {" ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\x7f": "␡"}
+# Pieces of at most this many bytes are remembered: a text repeats its tokens.
+_REMEMBERED = 32
 # Joiners hold emoji and letters together; escaped, they would tear them apart.
 _JOINERS = "\u200c\u200d"
+_ISOLATE, _POP = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _STRONG: dict[str, Direction] = {"L": "ltr", "R": "rtl", "AL": "rtl"}
 
 
-def runs(data: bytes, *, spaces: bool = True) -> Iterator[Run]:
+def runs(data: bytes, *, spaces: bool = True) -> tuple[Run, ...]:
     r"""The bytes as runs of text, of signs, and of bytes that are no whole character.
 
     Spaces are `·`, tabs `→`, newlines `↵`, other control characters their Unicode pictures; characters that
@@ -29,11 +43,22 @@ def runs(data: bytes, *, spaces: bool = True) -> Iterator[Run]:
         data: The bytes, UTF-8 as far as they go.
         spaces: Whether spaces become `·`; otherwise they stay.
 
-    >>> list(runs(b" caf\xc3\xa9\n")), list(runs(b"\xe2\x98"))
-    ([('sign', '·'), ('text', 'café'), ('sign', '↵')], [('bytes', '⟨E2 98⟩')])
-    >>> list(runs("\u202e\x1b\ufffd".encode()))
-    [('sign', '⟨U+202E⟩␛⟨U+FFFD⟩')]
+    >>> runs(b" caf\xc3\xa9\n"), runs(b"\xe2\x98")
+    ((('sign', '·'), ('text', 'café'), ('sign', '↵')), (('bytes', '⟨E2 98⟩'),))
+    >>> runs("\u202e\x1b\ufffd".encode())
+    (('sign', '⟨U+202E⟩␛⟨U+FFFD⟩'),)
     """
+    if len(data) > _REMEMBERED:
+        return tuple(_runs(data, spaces=spaces))
+    return _runs_of_short(data, spaces)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _runs_of_short(data: bytes, spaces: bool) -> tuple[Run, ...]:
+    return tuple(_runs(data, spaces=spaces))
+
+
+def _runs(data: bytes, *, spaces: bool) -> Iterator[Run]:
     kind: Literal["text", "sign", "bytes"] = "text"
     held = ""
     # surrogateescape keeps a byte that is no character as one surrogate.
@@ -83,6 +108,23 @@ def visible(data: bytes, *, spaces: bool = True) -> str:
     return "".join(text for _, text in runs(data, spaces=spaces))
 
 
+def isolated(data: bytes) -> str:
+    r"""`visible`, so that the direction of the text does not move what stands around it.
+
+    >>> isolated("א".encode()) == "\u2068א\u2069", isolated(b"a")
+    (True, 'a')
+    """
+    return _isolated_short(data) if len(data) <= _REMEMBERED else _isolated(data)
+
+
+def _isolated(data: bytes) -> str:
+    text = visible(data)
+    return f"{_ISOLATE}{text}{_POP}" if has_right_to_left(text) else text
+
+
+_isolated_short = functools.lru_cache(maxsize=1 << 14)(_isolated)
+
+
 def clean(text: str) -> str:
     r"""A string of others, such as a name, as harmless text on one line.
 
@@ -94,7 +136,7 @@ def clean(text: str) -> str:
 
 def has_right_to_left(text: str) -> bool:
     """Whether text holds a character that is written from right to left."""
-    return any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text)
+    return not text.isascii() and any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text)
 
 
 def chip_directions(chips: Sequence[bytes]) -> tuple[Direction, list[Direction]]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Iterable, Iterator
 
 from ._blocks import Block, Chip, Heading, Inline, Node, Note, Sparkline, Strip, Table, Tree
-from ._signs import clean, has_right_to_left, visible, width
+from ._signs import clean, isolated, visible, width
 
 __all__ = ["color_wanted", "to_terminal"]
 
 # Light backgrounds of the 256-colour palette, black text: readable on dark and on light terminals.
 _BACKGROUNDS = (153, 157, 223, 218, 189, 159)
 _BARS = " ▁▂▃▄▅▆▇█"
-_ISOLATE, _POP = "\u2068", "\u2069"
 
 
 def color_wanted() -> bool:
@@ -85,7 +85,7 @@ class _Face:
         return shown
 
     def chip(self, chip: Chip) -> str:
-        text = self.isolated(visible(chip.data))
+        text = isolated(chip.data)
         if chip.kind == "special":
             codes = "48;5;88;38;5;231;1" + ";4" * (chip.mark is True)
             return self.style(text, codes) if self.color else f"⟦{text}⟧"
@@ -94,24 +94,20 @@ class _Face:
         codes = f"48;5;{_BACKGROUNDS[chip.shade % len(_BACKGROUNDS)]};38;5;16"
         return self.style(text, codes + ";4" * (chip.mark is True))
 
-    @staticmethod
-    def isolated(text: str) -> str:
-        """Text in which the direction changes must not move what stands around it."""
-        return f"{_ISOLATE}{text}{_POP}" if has_right_to_left(text) else text
-
     def strip(self, chips: tuple[Chip, ...]) -> Iterator[str]:
         """A line of the text is a line here, so that long texts stay readable."""
         line = marks = ""
+        underlined = not self.color and any(chip.mark for chip in chips)
         for chip in chips:
             if line and not self.color:
                 line += "│"
-                marks += " "
+                marks += " " * underlined
             # Pieces are styled one by one: a background that runs over a line's end fills the whole line.
             for piece in chip.data.splitlines(keepends=True) if b"\n" in chip.data else [chip.data]:
-                part = Chip(piece, chip.shade, chip.kind, mark=chip.mark)
-                shown = self.chip(part)
-                line += shown
-                marks += ("^" if chip.mark else " ") * width(self.plain(part))
+                part = chip if piece is chip.data else dataclasses.replace(chip, data=piece)
+                line += self.chip(part)
+                if underlined:
+                    marks += ("^" if chip.mark else " ") * width(self.plain(part))
                 if piece.endswith(b"\n"):
                     yield from self.marked(line, marks)
                     line = marks = ""
@@ -124,7 +120,7 @@ class _Face:
 
     def marked(self, line: str, marks: str) -> Iterator[str]:
         yield line
-        if "^" in marks and not self.color:
+        if "^" in marks:
             yield marks.rstrip()
 
     # Tables, trees, bars.

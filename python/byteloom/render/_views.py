@@ -98,15 +98,14 @@ def ids_blocks(
 
 def token_chips(tok: Tokenizer, ids: Iterable[int], mask: Sequence[int] | None = None) -> Iterator[Chip]:
     special = set(tok.special_tokens.values())
+    known: dict[int, tuple[bytes, str]] = {}
     for place, id_ in enumerate(ids):
-        token = tok.id_to_bytes(id_)
-        yield Chip(
-            token,
-            shade=place,
-            kind="special" if id_ in special else "token",
-            title=f"id {id_}: {hex_bytes(token[:24])}",
-            mark=None if mask is None else bool(mask[place]),
-        )
+        if id_ not in known:
+            token = tok.id_to_bytes(id_)
+            known[id_] = token, f"id {id_}: {hex_bytes(token[:24])}"
+        token, title = known[id_]
+        mark = None if mask is None else bool(mask[place])
+        yield Chip(token, place, "special" if id_ in special else "token", title, mark)
 
 
 def tokenizer_blocks(tok: Tokenizer) -> Iterator[Block]:
