@@ -99,6 +99,20 @@ def test_pages_and_plots(run, tok_file, tmp_path, command):
     assert run(*command, tok_file, "--plot", "plot.pdf").returncode == 1
 
 
+def test_what_a_plot_shows(run, tok_file, other_file, tmp_path):
+    pytest.importorskip("matplotlib")
+    both = ["compare", tok_file, other_file, "--plot", "plot.svg", "--force"]
+    for options, words in (
+        (["--text", TEXT], "bytes per token"),
+        (["--text", TEXT, "--plot-of", "sizes"], "vocabulary size"),
+        (["--text", TEXT, "--plot-of", "languages"], "Hindi"),
+    ):
+        assert run(*both, *options).returncode == 0
+        assert words in (tmp_path / "plot.svg").read_text(encoding="utf-8")
+    assert run(*both, "--plot-of", "sizes").returncode == 2
+    assert run("compare", tok_file, "--plot-of", "languages").returncode == 2
+
+
 def test_vocab_lists_and_searches(run, special_tok, tok_file):
     vocab = bl.Vocabulary(special_tok)
 

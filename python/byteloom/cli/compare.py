@@ -44,6 +44,11 @@ from byteloom.cli.options import (
     "--csv", is_flag=True, help="Print the figures of texts as CSV; with --languages, those of languages."
 )
 @page_options
+@click.option(
+    "--plot-of",
+    type=click.Choice(["languages", "texts", "sizes"]),
+    help="What to draw: parity of languages, bytes per token of texts, or these against vocabulary size.",
+)
 @color_option
 def command(
     *,
@@ -58,6 +63,7 @@ def command(
     csv: bool,
     html: str | None,
     plot: str | None,
+    plot_of: str | None,
     force: bool,
     color: str,
 ) -> None:
@@ -76,10 +82,13 @@ def command(
 
     Next: `byteloom explain small.json --text "A text"` shows how it becomes tokens.
     """
+    ctx = click.get_current_context()
     if json and csv:
-        raise click.UsageError("--json and --csv exclude each other", click.get_current_context())
+        raise click.UsageError("--json and --csv exclude each other", ctx)
+    if plot_of is not None and (plot is None or (plot_of != "languages" and not (texts or files))):
+        raise click.UsageError(f"--plot-of {plot_of} needs --plot and something to draw", ctx)
     texts_by_name = sample(texts, files)
-    languages = languages or not texts_by_name
+    languages = languages or not texts_by_name or plot_of == "languages"
     result = byteloom.compare(
         [load_one_of_several(path, pattern) for path in tokenizers],
         texts_by_name,
@@ -89,8 +98,8 @@ def command(
         errors=errors,
     )
     if plot is not None:
-        draw = byteloom.plots.languages if languages else byteloom.plots.texts
-        write_plot(plot, lambda: draw(result), force=force)
+        kind = plot_of or ("languages" if languages else "texts")
+        write_plot(plot, lambda: getattr(byteloom.plots, kind)(result), force=force)
     if html is not None:
         write_html(html, result, title="Comparison of tokenizers", force=force)
     if json:
