@@ -14,7 +14,7 @@ __all__ = ["STYLE", "to_html", "to_page"]
 # Colours are translucent and text inherits, so that light and dark notebooks both work; boundaries are lines.
 STYLE = """
 .byteloom{line-height:1.6;font-family:system-ui,sans-serif;max-width:70em}
-.byteloom h1,.byteloom h2,.byteloom h3{font-size:1.05em;margin:.9em 0 .3em;line-height:1.4}
+.byteloom h1,.byteloom h2,.byteloom h3{font-size:1.05em;font-weight:bold;margin:.9em 0 .3em;line-height:1.4}
 .byteloom h1{font-size:1.25em}
 .byteloom p{margin:.25em 0}
 .byteloom .strip{margin:.3em 0;line-height:2.1;overflow-wrap:anywhere}
@@ -32,9 +32,9 @@ border-radius:3px;padding:.08em .14em;margin:0 1px;
 .byteloom .on{border-bottom:3px solid}.byteloom .off{opacity:.6}
 .byteloom table{border-collapse:collapse;margin:.4em 0;font-size:.92em}
 .byteloom caption{text-align:left;font-weight:bold;padding:.2em 0}
-.byteloom th,.byteloom td{text-align:left;padding:.15em .7em .15em 0;
+.byteloom.byteloom th,.byteloom.byteloom td{text-align:left;padding:.15em .7em .15em 0;
 border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;background:none}
-.byteloom .n{text-align:right;font-variant-numeric:tabular-nums}
+.byteloom.byteloom td.n,.byteloom.byteloom th.n{text-align:right;font-variant-numeric:tabular-nums}
 .byteloom ul{list-style:none;margin:0;padding-left:1.4em;border-left:1px solid rgba(128,128,128,.5)}
 .byteloom ul.root{border:0;padding-left:0}
 .byteloom li{margin:.15em 0}
