@@ -212,6 +212,7 @@ def test_an_explanation(special_tok):
         assert f"→ {result}" in shown
         assert f"  {step.rank:,}  " in shown
     assert "special token, id 301 (allowed)" in shown
+    assert "no merge joins any of q│x│z" in render.terminal(special_tok.explain("qxz"), color=False)
     one = render.terminal(explanation.parts[0], color=False)
     assert one.splitlines()[0].startswith("the  pre-token 1, matched by letters: ")
     tree = explanation.parts[0].tokens[0].tree

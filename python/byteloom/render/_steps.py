@@ -65,9 +65,10 @@ def _pretoken_blocks(part: PreToken) -> Iterator[Block]:
     yield Heading((Chip(part.bytes, part.index), named, *source), 3)
     if part.normalized:
         yield Note(("normalized from ", Chip(part.original, kind="quiet")))
-    steps = _steps_table(part)
-    if steps is not None:
-        yield steps
+    if part.steps:
+        yield _steps_table(part)
+    elif len(part.symbols) > 1 and not part.steps_left_out:
+        yield Note(("no merge joins any of ", *_state(part.bytes, next(part.states()))))
     if part.steps_left_out:
         yield Note(f"and {plural(part.steps_left_out, 'more merge')}")
     if part.whole:
@@ -81,9 +82,7 @@ def _pretoken_blocks(part: PreToken) -> Iterator[Block]:
         yield Details("Merge trees", tuple(Tree(_node(tree)) for tree in trees))
 
 
-def _steps_table(part: PreToken) -> Table | None:
-    if not part.symbols:
-        return None
+def _steps_table(part: PreToken) -> Table:
     whole = part.bytes
     states = list(part.states())
     rows: list[tuple[Inline, ...]] = [("", "", "", "", _state(whole, states[0]))]
@@ -96,13 +95,11 @@ def _steps_table(part: PreToken) -> Table | None:
             Chip(step.result_bytes, kind="quiet"),
         )
         rows.append((str(step.index + 1), pair, number(step.rank), _waiting(step), _state(whole, state)))
-    if len(rows) == 1 and len(states[0]) == 1:
-        return None
     columns = ("step", "merge", "rank", "had to wait (rank)", "symbols")
     return Table(columns, tuple(rows), frozenset((0, 2)))
 
 
-def _state(whole: bytes, state: Iterable[tuple[int, tuple[int, int]]]) -> Inline:
+def _state(whole: bytes, state: Iterable[tuple[int, tuple[int, int]]]) -> tuple[Chip, ...]:
     return tuple(Chip(whole[a:b], place, title=f"id {id_}") for place, (id_, (a, b)) in enumerate(state))
 
 
