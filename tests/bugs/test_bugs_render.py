@@ -8,11 +8,6 @@ import byteloom as bl
 from byteloom import render
 
 
-@pytest.fixture(scope="module")
-def cl100k(data_dir):
-    return bl.Tokenizer.load(data_dir / "vocab" / "cl100k_base.tiktoken")
-
-
 def test_sec_014_markup_is_text(cl100k):
     text = "<script>alert(1)</script>"
     assert cl100k.encode(text) == [7890, 53877, 7, 16, 12817, 2334, 29]
