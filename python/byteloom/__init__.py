@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from ._vocabulary import Vocabulary
 del TYPE_CHECKING
 
-# Imported when they are asked for: few programs need them, and they cost more than all the rest. The value is
-# where a name is defined; an empty one stands for a module of that name.
+# Imported when they are asked for: few programs need them, and they cost more than all the rest.
 _LATER = {
     "Comparison": "_comparison",
     "Finding": "_doctor",
@@ -45,12 +44,12 @@ _LATER = {
     "Vocabulary": "_vocabulary",
     "compare": "_compare",
     "doctor": "_doctor",
-    "languages": "",
-    "plots": "",
     "reference": "_verify",
-    "render": "",
     "verify": "_verify",
 }
+
+# Modules that are there as `byteloom.name` without an import of their own.
+_MODULES = ("languages", "plots", "render")
 
 __all__ = [
     "ByteloomError",
@@ -83,16 +82,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATER:
+    if name not in _LATER and name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     import importlib  # noqa: PLC0415 - as said above
 
-    module = importlib.import_module(f".{_LATER[name] or name}", __name__)
-    value: object = getattr(module, name) if _LATER[name] else module
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    value: object = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_MODULES})
