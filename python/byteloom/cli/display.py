@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import byteloom
 
-__all__ = ["plain_text", "plain_token", "show_tokens", "wants_color"]
+__all__ = ["plain_text", "plain_token", "readable", "show_pieces", "show_tokens", "wants_color"]
+
+
+def readable(token: bytes) -> str:
+    """The bytes of a token as text on one line, with signs for what cannot be seen.
+
+    >>> readable(b" caf\\xc3\\xa9\\n"), readable(b"\\xe2\\x98"), readable(b"\\x1b[31m")
+    ('·café↵', '⟨E2 98⟩', '␛[31m')
+    """
+    return byteloom.render.visible(token)
 
 
 def plain_text(text: str) -> str:
@@ -35,3 +44,11 @@ def wants_color(when: str) -> bool:
 def show_tokens(tok: byteloom.Tokenizer, ids: Sequence[int], *, color: bool) -> str:
     """The tokens of `ids` one after the other, each its own colour, or with `│` between them."""
     return byteloom.render.terminal(tok, ids=ids, color=color, limit=len(ids))
+
+
+def show_pieces(pieces: Iterable[tuple[bytes, bool]], *, color: bool, mark_lines: bool = False) -> str:
+    """Pieces of a text, each with whether it is special, as `show_tokens` shows tokens.
+
+    `mark_lines` puts `│` before a piece that begins a line too, where others run on over the end of a line.
+    """
+    return byteloom.render.pieces(pieces, mark_lines=mark_lines).terminal(color=color)

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from byteloom import _native
 from byteloom._tokenizer import Tokenizer
 
-from ._blocks import Block  # noqa: TC001 - for typing.get_type_hints
+from ._blocks import Block, Chip, Strip
 from ._html import to_html, to_page
 from ._patches import patch_blocks
 from ._signs import visible
@@ -40,7 +40,7 @@ from ._views import (
     vocabulary_blocks,
 )
 
-__all__ = ["View", "color_wanted", "html", "page", "terminal", "view", "visible", "write_page"]
+__all__ = ["View", "color_wanted", "html", "page", "pieces", "terminal", "view", "visible", "write_page"]
 
 # More tokens or parts than this are counted and not drawn.
 _LIMIT = 500
@@ -114,6 +114,26 @@ def view(
             return View(chat_blocks(text, item, limit=limit))
         return View(tokenizer_blocks(item))
     return View(_blocks_of(item, limit))
+
+
+def pieces(parts: Iterable[tuple[bytes, bool]], *, mark_lines: bool = False) -> View:
+    r"""Any pieces of a text, one after another.
+
+    Args:
+        parts: The bytes of each, and whether it stands out as a special token does.
+        mark_lines: Whether a piece that begins a line of the terminal shows it by `│`; for pieces that run on
+        over
+            the end of a line.
+
+    >>> print(pieces([(b"a", False), (b"b\n", False), (b"c\nd", True)],
+    mark_lines=True).terminal(color=False)) a│b↵
+    │⟦c↵⟧
+    ⟦d⟧
+    """
+    chips = tuple(
+        Chip(data, place, "special" if special else "token") for place, (data, special) in enumerate(parts)
+    )
+    return View([Strip(chips, mark_lines=mark_lines)])
 
 
 def _blocks_of(item: Any, limit: int) -> Iterable[Block]:

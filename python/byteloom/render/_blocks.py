@@ -60,6 +60,8 @@ class Strip:
 
     chips: tuple[Chip, ...]
     label: str = ""
+    mark_lines: bool = False
+    """Whether a chip that begins a line shows it, where others run on over the end of a line."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class _Face:
             yield self.inline(block.text)
         elif isinstance(block, Strip):
             yield from ([clean(block.label)] if block.label else [])
-            yield from self.strip(block.chips)
+            yield from self.strip(block.chips, mark_lines=block.mark_lines)
         elif isinstance(block, Table):
             yield from self.table(block)
         elif isinstance(block, Tree):
@@ -94,12 +94,12 @@ class _Face:
         codes = f"48;5;{_BACKGROUNDS[chip.shade % len(_BACKGROUNDS)]};38;5;16"
         return self.style(text, codes + ";4" * (chip.mark is True))
 
-    def strip(self, chips: tuple[Chip, ...]) -> Iterator[str]:
+    def strip(self, chips: tuple[Chip, ...], *, mark_lines: bool) -> Iterator[str]:
         """A line of the text is a line here, so that long texts stay readable."""
         line = marks = ""
         underlined = not self.color and any(chip.mark for chip in chips)
-        for chip in chips:
-            if line and not self.color:
+        for place, chip in enumerate(chips):
+            if (line or (mark_lines and place)) and not self.color:
                 line += "│"
                 marks += " " * underlined
             # Pieces are styled one by one: a background that runs over a line's end fills the whole line.
