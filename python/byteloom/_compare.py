@@ -54,9 +54,8 @@ def compare(
         names: What to call the tokenizers; by default their pattern and size.
         languages: Whether to encode the parallel sample too (see `byteloom.languages`), or the codes of the
             languages wanted; English is always among them.
-        max_differences: Keep at most this many of the stretches that are cut differently, from the beginning
-        of
-            the texts on. All are counted.
+        max_differences: Keep at most this many of the stretches that are cut differently, the first of the
+            texts. All are counted.
         errors: `"strict"`, or `"replace"` for bytes that are not UTF-8 and lone surrogates.
 
     Returns:

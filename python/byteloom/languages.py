@@ -1,8 +1,7 @@
 """A small parallel sample: the same sentences in several languages and scripts.
 
-It was written in English for byteloom and translated for it; it is no part of any corpus that a tokenizer
-could have been trained on. A dozen sentences' worth of text shows which scripts a vocabulary was made for; it
-is too little to rank two tokenizers that are close.
+It was written in English for byteloom and translated for it; it comes from no corpus. Seven sentences show
+which scripts a vocabulary was made for; they are too little to rank two tokenizers that are close.
 """
 
 from __future__ import annotations

@@ -122,11 +122,11 @@ def pieces(parts: Iterable[tuple[bytes, bool]], *, mark_lines: bool = False) -> 
     Args:
         parts: The bytes of each, and whether it stands out as a special token does.
         mark_lines: Whether a piece that begins a line of the terminal shows it by `│`; for pieces that run on
-        over
-            the end of a line.
+            over the end of a line.
 
-    >>> print(pieces([(b"a", False), (b"b\n", False), (b"c\nd", True)],
-    mark_lines=True).terminal(color=False)) a│b↵
+    >>> parts = [(b"a", False), (b"b\n", False), (b"c\nd", True)]
+    >>> print(pieces(parts, mark_lines=True).terminal(color=False))
+    a│b↵
     │⟦c↵⟧
     ⟦d⟧
     """
