@@ -26,9 +26,15 @@ from .errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import chat as chat
+    from . import languages as languages
     from . import patching as patching
+    from . import plots as plots
+    from . import render as render
+    from ._compare import compare
+    from ._comparison import Comparison
     from ._doctor import Finding, doctor
     from ._verify import Reference, VerifyReport, reference, verify
+    from ._vocabulary import Vocabulary
     from .explain import Explanation
     from .patching import ByteEntropyModel
 del TYPE_CHECKING
@@ -36,22 +42,26 @@ del TYPE_CHECKING
 # Imported when they are asked for: few programs need them, and they cost more than all the rest.
 _LATER = {
     "ByteEntropyModel": "patching",
+    "Comparison": "_comparison",
     "Explanation": "explain",
     "Finding": "_doctor",
     "Reference": "_verify",
     "VerifyReport": "_verify",
+    "Vocabulary": "_vocabulary",
+    "compare": "_compare",
     "doctor": "_doctor",
     "reference": "_verify",
     "verify": "_verify",
 }
 
 # Modules that are there as `byteloom.name` without an import of their own.
-_MODULES = ("chat", "patching")
+_MODULES = ("chat", "languages", "patching", "plots", "render")
 
 __all__ = [
     "ByteEntropyModel",
     "ByteloomError",
     "ChatError",
+    "Comparison",
     "Explanation",
     "Finding",
     "FormatError",
@@ -68,8 +78,10 @@ __all__ = [
     "TrainingWarning",
     "UnknownTokenError",
     "VerifyReport",
+    "Vocabulary",
     "VocabularyError",
     "__version__",
+    "compare",
     "doctor",
     "pattern_names",
     "reference",

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._adapters import View, ordinary_tokens
+from ._adapters import View
+from ._tokens import ordinary_tokens
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ._tokens import ordinary_tokens
 from .errors import SpecialTokenError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._tokenizer import Tokenizer
 
-__all__ = ["TiktokenAdapter", "View", "ordinary_tokens"]
+__all__ = ["TiktokenAdapter", "View"]
 
 
 class View:
@@ -274,14 +275,3 @@ def _text(text: str) -> str:
 
 def _is_continuation(byte: int) -> bool:
     return 0x80 <= byte < 0xC0  # noqa: PLR2004
-
-
-def ordinary_tokens(tok: Tokenizer) -> Iterator[tuple[int, bytes]]:
-    """The tokens that are not special, by id."""
-    special = set(tok.special_tokens.values())
-    for token in range(tok.max_token_id + 1):
-        if token not in special:
-            try:
-                yield token, tok.id_to_bytes(token)
-            except KeyError:  # a hole
-                continue

@@ -6,12 +6,13 @@ import os
 import re
 from collections.abc import Iterable
 
-from ._adapters import ordinary_tokens
 from ._doctor_files import FileReport, inspect
 from ._doctor_patterns import pattern_findings
 from ._finding import Finding
 from ._native import pattern_names
 from ._tokenizer import Tokenizer
+from ._tokens import ordinary_tokens
+from ._vocabulary import unreachable_tokens
 from .errors import ByteloomError, FormatError
 
 __all__ = ["Finding", "doctor"]
@@ -179,19 +180,11 @@ def _byte_findings(tokens: set[bytes]) -> list[Finding]:
 
 def _reach_findings(tok: Tokenizer, tokens: list[tuple[int, bytes]]) -> list[Finding]:
     """Tokens that their own bytes do not give."""
-    rows = tok.encode_batch([token for _, token in tokens], disallowed_special=())
-    merged, split = [], []
-    for (id_, token), ids in zip(tokens, rows, strict=True):
-        if ids == [id_] or not token:
-            continue
-        if b"".join(tok.id_to_bytes(one) for one in ids) != token:
-            continue  # a normalizer changed them: nothing can be said
-        shown = f"{id_} {token!r}"
-        if len(tok.pretokens(token)) == 1:
-            merged.append(shown)
-        elif _is_text(token):
-            # Parts of characters are split differently once the other part is there.
-            split.append(shown)
+    merged: list[str] = []
+    split: list[str] = []
+    for found in unreachable_tokens(tok, tokens):
+        if found.reason != "duplicate":  # those have a finding of their own
+            (merged if found.reason == "merges" else split).append(f"{found.id} {found.bytes!r}")
     findings = []
     if merged:
         message = f"{_count(merged, 'token')} cannot be reached: other merges come first: {_examples(merged)}"
@@ -204,14 +197,6 @@ def _reach_findings(tok: Tokenizer, tokens: list[tuple[int, bytes]]) -> list[Fin
         mend = "make sure that this is the pattern that the vocabulary was trained with"
         findings.append(Finding("note", "tokens-the-pattern-splits", message, mend))
     return findings
-
-
-def _is_text(token: bytes) -> bool:
-    try:
-        token.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 # Words.

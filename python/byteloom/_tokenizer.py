@@ -478,6 +478,11 @@ class Tokenizer(SavingTokenizer, Explained):
             f"special_tokens={len(self.special_tokens)} fingerprint={self.fingerprint[:12]}>"
         )
 
+    def _repr_html_(self) -> str:
+        from . import render  # noqa: PLC0415 - only a notebook asks
+
+        return render.html(self)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):
             return NotImplemented

@@ -166,15 +166,15 @@ def test_special_tokens_are_refused_allowed_or_ordinary(run, special_tok, tok_fi
 def test_show_marks_boundaries_with_and_without_colour(run, tok_file):
     text = "the cat\n\t☃\x1b[31m\u202e"
     plain = run("encode", tok_file, "--show", "--text", text).stdout.decode()
-    assert "the|·cat" in plain
+    assert "the│·cat" in plain
     assert "\x1b" not in plain
     assert "\u202e" not in plain
-    for mark in ("↵\n", "→", "⟨E2⟩|⟨98⟩|⟨83⟩", "\\x1b", "bytes per token"):
+    for mark in ("↵\n", "→", "⟨E2⟩│⟨98⟩│⟨83⟩", "␛", "bytes per token"):
         assert mark in plain
     assert run("encode", tok_file, "--show", "--text", text, env={"NO_COLOR": "1"}).stdout.decode() == plain
     colour = run("encode", tok_file, "--show", "--color", "always", "--text", text).stdout
     assert b"\x1b[" in colour
-    assert b"|" not in colour
+    assert "│" not in colour.decode()
 
 
 def test_show_is_coloured_on_a_terminal_unless_no_color(script, environment, tok_file):

@@ -72,7 +72,7 @@ def test_patches_can_be_read_without_colour(run, model, model_file):
         assert done.stderr == b""
         shown, _, summary = done.stdout.decode().rpartition("\n\n")
         plain = shown.replace("↵\n", "\n").replace("·", " ")
-        assert plain.split("|") == [patch.decode() for patch in expected]
+        assert plain.split("│") == [patch.decode() for patch in expected]
         assert summary.startswith(f"{len(expected)} patches, {len(SHORT)} bytes, ")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -226,6 +227,20 @@ def patch(tok: bl.Tokenizer) -> None:
     assert_type(bl.patching.patches_from_boundaries(b"text", [0, 2]), list[bytes])
 
 
+def inspect(tok: bl.Tokenizer) -> None:
+    """Comparisons, vocabularies and pictures."""
+    result = bl.compare([tok, tok], {"a": "text", "b": b"text"}, names=["A", "B"], languages=["hi"])
+    assert_type(result, bl.Comparison)
+    assert_type(result.figures[0].bytes_per_token, float | None)
+    assert_type(result.languages[0].parity, float)
+    assert_type(result.to_csv("overlaps"), str)
+    vocab = bl.Vocabulary(tok)
+    assert_type([entry.bytes for entry in vocab.search(re.compile("a"))], list[bytes])
+    assert_type(vocab.usage(Path(__file__)).share, float)
+    assert_type(bl.render.html(tok, "text"), str)
+    assert_type(bl.render.view(tok).terminal(color=False), str)
+
+
 def fail(tok: bl.Tokenizer) -> None:
     """Errors by their base and by their kind."""
     try:
@@ -270,7 +285,7 @@ def explain(tok: bl.Tokenizer) -> None:
 def main() -> None:
     """Run it all."""
     tok = train()
-    for part in (encode, batches, decode, look, keep, talk, patch, explain, fail):
+    for part in (encode, batches, decode, look, keep, talk, patch, explain, inspect, fail):
         part(tok)
     courses()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 import byteloom
-from byteloom.cli.display import plain_token, readable
+from byteloom.cli.display import plain_text, plain_token
 from byteloom.cli.files import shown
 from byteloom.cli.options import load_tokenizer, tokenizer_argument
 
@@ -50,7 +50,7 @@ def _rows(tok: byteloom.Tokenizer) -> Iterator[tuple[str, str]]:
     info = tok.info()
     special = tok.special_tokens
     yield "vocabulary", f"{tok.vocab_size:,} tokens, ids 0 to {tok.max_token_id}"
-    pattern = info["pattern_name"] or readable(info["pattern"].encode(), marks=False)
+    pattern = info["pattern_name"] or plain_text(info["pattern"])
     yield "pattern", f"{pattern} ({info['pattern_engine']}, Unicode {info['unicode']})"
     roles = {"bos": tok.bos_id, "eos": tok.eos_id, "pad": tok.pad_id}
     rows = sorted((id_, name) for name, id_ in special.items())
@@ -58,7 +58,7 @@ def _rows(tok: byteloom.Tokenizer) -> Iterator[tuple[str, str]]:
         role = ", ".join(role for role, of in roles.items() if of == id_)
         yield (
             "" if place else "special tokens",
-            f"{id_}  {readable(name.encode(), marks=False)}{f'  ({role})' * bool(role)}",
+            f"{id_}  {plain_text(name)}{f'  ({role})' * bool(role)}",
         )
     if len(rows) > _SPECIAL:
         yield "", f"and {len(rows) - _SPECIAL:,} more"
@@ -69,22 +69,11 @@ def _rows(tok: byteloom.Tokenizer) -> Iterator[tuple[str, str]]:
     merges = [plain_token(tok.id_to_bytes(a) + tok.id_to_bytes(b)) for a, b in tok.merges[:_MERGES]]
     if merges:
         yield "first merges", "  ".join(merges)
-    yield "longest tokens", "  ".join(_short(token) for token in _longest(tok))
+    longest = byteloom.Vocabulary(tok).longest(_LONGEST)
+    yield "longest tokens", "  ".join(_short(entry.bytes) for entry in longest)
     yield "fingerprint", tok.fingerprint
 
 
 def _short(token: bytes) -> str:
     text = plain_token(token)
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 10]}…' ({len(token)} bytes)"
-
-
-def _longest(tok: byteloom.Tokenizer) -> list[bytes]:
-    special = set(tok.special_tokens.values())
-    tokens = []
-    for id_ in range(tok.max_token_id + 1):
-        if id_ not in special:
-            try:
-                tokens.append(tok.id_to_bytes(id_))
-            except byteloom.UnknownTokenError:  # a hole
-                continue
-    return sorted(tokens, key=lambda token: (-len(token), token))[:_LONGEST]

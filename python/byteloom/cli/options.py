@@ -11,21 +11,29 @@ from typing import Any, Literal, TypedDict, TypeVar
 import click
 
 import byteloom
-from byteloom.cli.files import as_text, read_source, shown, source_name
+from byteloom.cli.files import as_text, check_output, read_source, shown, source_name
 
 __all__ = [
     "SIZE",
     "TEXT",
+    "AnyPath",
     "SpecialChoice",
+    "color_option",
     "fault_of",
+    "load_one_of_several",
     "load_tokenizer",
     "output_options",
+    "page_options",
+    "sample",
+    "sample_options",
     "source_text",
     "special_choice",
     "special_options",
     "text_options",
     "threads_option",
     "tokenizer_argument",
+    "write_html",
+    "write_plot",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -95,6 +103,113 @@ def load_tokenizer(
                 "--pattern NAME says which pattern they were made with"
             ) from None
         raise
+
+
+def load_one_of_several(
+    path: str, pattern: str | None, special_tokens: Mapping[str, int] | None = None
+) -> byteloom.Tokenizer:
+    """The tokenizer of a file; what was given for files that do not hold it is left out where one does."""
+    try:
+        return load_tokenizer(path, pattern, special_tokens)
+    except byteloom.FormatError as error:
+        if "holds its own pattern" not in str(error):
+            raise
+        return load_tokenizer(path)
+
+
+def color_option(function: F) -> F:
+    """`--color`."""
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="Colours; auto means on a terminal, unless NO_COLOR is set.",
+    )(function)
+
+
+def sample_options(function: F) -> F:
+    """`--text` and `--file`, each any number of times, and what to do with bytes that are not UTF-8."""
+    for option in (
+        click.option(
+            "--errors",
+            type=click.Choice(["strict", "replace"]),
+            default="strict",
+            show_default=True,
+            help="Bytes that are not UTF-8: refuse them, or put U+FFFD in their place.",
+        ),
+        click.option(
+            "-f",
+            "--file",
+            "files",
+            multiple=True,
+            type=click.Path(),
+            metavar="FILE",
+            help="Take this file; may be given several times.",
+        ),
+        click.option(
+            "-t",
+            "--text",
+            "texts",
+            multiple=True,
+            type=TEXT,
+            metavar="TEXT",
+            help="Take this text; may be given several times.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+class AnyPath:
+    """A path that keeps whatever bytes its name holds."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return self._path
+
+
+def sample(texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, str | os.PathLike[str]]:
+    """What `sample_options` were given, by name."""
+    named: dict[str, str | os.PathLike[str]] = {
+        (f"text {place}" if len(texts) > 1 else "text"): text for place, text in enumerate(texts, 1)
+    }
+    named.update((shown(file), AnyPath(file)) for file in files)
+    return named
+
+
+def page_options(function: F) -> F:
+    """`--html`, `--plot` and `--force`."""
+    for option in (
+        click.option("--force", is_flag=True, help="Replace an output file that exists."),
+        click.option(
+            "--plot",
+            type=click.Path(),
+            metavar="FILE",
+            help="Draw a plot to this .png or .svg file; needs matplotlib.",
+        ),
+        click.option("--html", type=click.Path(), metavar="FILE", help="Write a page of HTML to this file."),
+    ):
+        function = option(function)
+    return function
+
+
+def write_plot(path: str, draw: Callable[[], Any], *, force: bool) -> None:
+    """Draw to a file; a missing matplotlib is said in words."""
+    try:
+        figure = draw()
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
+    check_output(path, force=force)
+    byteloom.plots.save(figure, path)
+
+
+def write_html(path: str, *items: Any, title: str, force: bool) -> None:
+    """Write a page of HTML."""
+    check_output(path, force=force)
+    byteloom.render.write_page(path, *items, title=title)
 
 
 def text_options(function: F) -> F:

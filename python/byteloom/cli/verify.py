@@ -10,7 +10,7 @@ import click
 import byteloom
 from byteloom.cli.display import plain_token
 from byteloom.cli.files import shown
-from byteloom.cli.options import TEXT, load_tokenizer
+from byteloom.cli.options import TEXT, AnyPath, load_one_of_several
 
 __all__ = ["command", "compared", "difference_lines", "reference_of"]
 
@@ -77,14 +77,14 @@ def command(
     if b is None and reference is None:
         raise click.UsageError("name a second tokenizer, or a library with --reference", ctx)
     specials = dict(_named_id(text) for text in special) or None
-    tok = _load(a, pattern, specials)
+    tok = load_one_of_several(a, pattern, specials)
     other: byteloom.Tokenizer | byteloom.Reference
     if reference is None:
-        other, name = _load(str(b), pattern, specials), shown(str(b))
+        other, name = load_one_of_several(str(b), pattern, specials), shown(str(b))
     else:
         other = reference_of(reference, b or a, tok if b is None else None, pattern)
         name = shown(other.name)
-    report = byteloom.verify(tok, other, texts=[_File(text) for text in texts])
+    report = byteloom.verify(tok, other, texts=[AnyPath(text) for text in texts])
     if json:
         click.echo(jsonlib.dumps(report.to_dict(), ensure_ascii=True, indent=2))
     else:
@@ -97,26 +97,6 @@ def _named_id(text: str) -> tuple[str, int]:
     if not name or not number.isdecimal():
         raise click.BadParameter(f"{text!r} is not NAME=ID, such as '<|end|>=5000'", param_hint="--special")
     return name, int(number)
-
-
-def _load(path: str, pattern: str | None, specials: dict[str, int] | None) -> byteloom.Tokenizer:
-    """The tokenizer of a file; what was given for files that do not hold it is left out where one does."""
-    try:
-        return load_tokenizer(path, pattern, specials)
-    except byteloom.FormatError as error:
-        if "holds its own pattern" not in str(error):
-            raise
-        return load_tokenizer(path)
-
-
-class _File:
-    """A path that keeps whatever bytes its name holds."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __fspath__(self) -> str:
-        return self._path
 
 
 def reference_of(
