@@ -230,11 +230,6 @@ class Comparison(Record):
         names = [field.name for field in dataclasses.fields(columns[table])]
         return csv_text(names, [record.to_dict() for record in getattr(self, table)])
 
-    def _repr_html_(self) -> str:
-        from . import render  # noqa: PLC0415 - only a notebook asks
-
-        return render.html(self)
-
 
 def csv_text(columns: list[str], rows: list[dict[str, Any]]) -> str:
     """Rows as CSV; what is no number or text is JSON within its cell."""

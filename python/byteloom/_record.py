@@ -50,6 +50,14 @@ class Record:
         """The record as a JSON string; `indent` as for `json.dumps`."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
+    def _repr_html_(self) -> str | None:
+        from . import render  # noqa: PLC0415 - only a notebook asks
+
+        try:
+            return render.html(self)
+        except TypeError:  # a small part, of which there is no picture
+            return None
+
 
 def _plain(value: object) -> object:
     if isinstance(value, Record):

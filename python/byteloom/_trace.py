@@ -143,7 +143,9 @@ def replay(trace: TrainingTrace) -> list[tuple[int, int]]:
         if step.tied < tied or (step.tied > tied and tied <= len(step.runners_up)):
             faults.append(f"{step.tied} tied pairs do not fit the runners-up")
         if step.index != number or faults:
-            message = f"step {number} of the trace cannot follow the others: {'; '.join(faults) or 'misnumbered'}"
+            message = (
+                f"step {number} of the trace cannot follow the others: {'; '.join(faults) or 'misnumbered'}"
+            )
             raise TrainingError(message)
         made[step.result] = result
         last = step.count

@@ -140,6 +140,11 @@ class ChatEncoding:
 
         return np.array(self.ids, dtype=np.uint32), np.array(self.mask, dtype=np.bool_)
 
+    def _repr_html_(self) -> str:
+        from . import render  # noqa: PLC0415 - only a notebook asks
+
+        return render.html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as values of JSON: `text`, `ids`, `mask`, `segments`."""
         return {

@@ -181,7 +181,14 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path, special_tok):
 
 def test_what_notebooks_ask_for(special_tok):
     result = bl.compare([special_tok], "x", names=["A"], languages=False)
-    for item in (special_tok, bl.Vocabulary(special_tok), result, render.view(special_tok, "x")):
+    explanation = special_tok.explain("the cat")
+    talk = chat.encode(
+        special_tok.with_special_tokens(["<|im_start|>", "<|im_end|>"]), [{"role": "user", "content": "x"}]
+    )
+    usage = bl.Vocabulary(special_tok).usage("x")
+    drawn = (special_tok, bl.Vocabulary(special_tok), result, render.view(special_tok, "x"), usage)
+    for item in (*drawn, explanation, explanation.parts[0], explanation.tokens[0].tree, talk):
         html = item._repr_html_()
         check(html)
         assert html == render.html(item)
+    assert explanation.parts[0].symbols[0]._repr_html_() is None
