@@ -176,7 +176,7 @@ def surrogate_fault(text: str) -> str | None:
         text.encode()
     except UnicodeEncodeError as error:
         code = ord(text[error.start])
-        return f"holds a lone surrogate, U+{code:04X}, at index {error.start}; it has no UTF-8 form"
+        return f"holds a lone surrogate, U+{code:04X}, at index {error.start}; put U+FFFD in its place"
     return None
 
 

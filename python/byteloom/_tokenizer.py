@@ -69,6 +69,7 @@ class Tokenizer(SavingTokenizer, Explained):
         progress: bool | Callable[[dict[str, Any]], object] | None = None,
         cache_bytes: int | None = None,
         trace: bool = False,
+        allow_fewer: bool = False,
     ) -> Tokenizer:
         """Learn a vocabulary from text.
 
@@ -102,6 +103,7 @@ class Tokenizer(SavingTokenizer, Explained):
                 and `seconds` several times a second.
             cache_bytes: Memory that the new tokenizer may use to remember pre-tokens; see `with_cache_bytes`.
             trace: Keep how each merge was chosen; see `training_trace`. Costs nothing where it is off.
+            allow_fewer: Whether fewer tokens than `vocab_size` are expected, and no reason to warn.
 
         Returns:
             The tokenizer. What training did is in its `training_report`.
@@ -115,7 +117,7 @@ class Tokenizer(SavingTokenizer, Explained):
             TypeError: a document of another type, with its index.
 
         Warns:
-            TrainingWarning: the text ran out of pairs before `vocab_size` was reached.
+            TrainingWarning: the text ran out of pairs before `vocab_size` was reached, unless `allow_fewer`.
 
         >>> import byteloom as bl
         >>> tok = bl.Tokenizer.train(["low low lower", "lowest"], vocab_size=260, special_tokens=["<|end|>"])
@@ -156,7 +158,7 @@ class Tokenizer(SavingTokenizer, Explained):
                 trace=trace,
             )
         tok = cls(native)
-        if tok.vocab_size < vocab_size:
+        if tok.vocab_size < vocab_size and not allow_fewer:
             report = tok.training_report or {}
             few = "no pair is left that may be merged"
             if report.get("stopped") == "min_frequency":

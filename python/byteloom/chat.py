@@ -37,6 +37,7 @@ __all__ = [
     "Messages",
     "PaddedChat",
     "Segment",
+    "control_ids",
     "encode",
     "encode_batch",
     "pad",
@@ -114,7 +115,10 @@ class ChatEncoding:
 
         Raises:
             ValueError: a negative `max_length`, or another `side`.
+            TypeError: a `max_length` that is no integer.
         """
+        if not hasattr(max_length, "__index__"):
+            raise TypeError(f"max_length must be an integer, not {type(max_length).__name__}")
         if max_length < 0:
             raise ValueError(f"max_length must be 0 or more, not {max_length}")
         if side not in ("right", "left"):
@@ -229,6 +233,46 @@ def render(
     return "".join(segment.text for segment in found)
 
 
+def control_ids(
+    tok: Tokenizer,
+    *,
+    format: str | ChatFormat = "chatml",  # noqa: A002 - the word of the field
+) -> dict[str, int]:
+    """The ids of the control tokens of a format.
+
+    Args:
+        tok: A tokenizer that has them among its special tokens.
+        format: A name of `FORMATS`, or a format of your own.
+
+    Raises:
+        ChatError: a tokenizer that lacks one of them.
+        TypeError: `tok` is no `byteloom.Tokenizer`.
+
+    >>> import byteloom as bl
+    >>> tok = bl.Tokenizer.train("hi there", vocab_size=256)
+    >>> control_ids(tok.with_special_tokens(["<|im_start|>", "<|im_end|>"]))
+    {'<|im_start|>': 256, '<|im_end|>': 257}
+    """
+    form = _format(format)
+    if not isinstance(tok, Tokenizer):
+        raise TypeError(f"tok must be a byteloom.Tokenizer, not {type(tok).__name__}")
+    special = tok.special_tokens
+    missing = [token for token in form.control_tokens if token not in special]
+    if missing:
+        added = tok.added_tokens
+        if ordinary := [token for token in missing if token in added]:
+            raise ChatError(
+                f"{ordinary[0]!r} is an added token of the tokenizer but no special one: it is read in "
+                "every text, so that contents could forge turns; mark it as special in its file"
+            )
+        names = ", ".join(map(repr, missing))
+        raise ChatError(
+            f"the tokenizer lacks {names}, of the chat format {form.name!r}; "
+            f"tok.with_special_tokens({list(form.control_tokens)}) has them"
+        )
+    return {token: special[token] for token in form.control_tokens}
+
+
 def encode(
     tok: Tokenizer,
     messages: Messages,
@@ -314,6 +358,10 @@ def pad(
         max_length: Width in tokens; longer rows keep their first ones. The longest row by default.
         side: Where the padding stands.
 
+    Raises:
+        TypeError: an encoding that is none, with its index.
+        ValueError: a `pad_id` or `max_length` out of its range, or another `side`.
+
     >>> import byteloom as bl
     >>> tok = bl.Tokenizer.train("hi there", vocab_size=256)
     >>> tok = tok.with_special_tokens(["<|im_start|>", "<|im_end|>", "<|pad|>"])
@@ -329,6 +377,9 @@ def pad(
     from ._ragged import Ragged  # noqa: PLC0415
 
     rows = list(encodings)
+    for index, row in enumerate(rows):
+        if not isinstance(row, ChatEncoding):
+            raise TypeError(f"encodings[{index}] must be a ChatEncoding, not {type(row).__name__}")
     ids, mask = Ragged.from_rows([row.ids for row in rows]).to_padded(pad_id, max_length, side=side)
     trained = Ragged.from_rows([row.mask for row in rows]).to_padded(0, max_length, side=side).ids
     return PaddedChat(ids.astype(np.uint32, copy=False), mask, trained.astype(np.bool_))
@@ -401,12 +452,12 @@ def _checked(messages: Messages, form: ChatFormat) -> list[tuple[int | None, str
     """Index, name of the role, and content of each message."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         kind = type(messages).__name__
-        raise TypeError(f"messages must be a list of mappings with 'role' and 'content', not a {kind}")
+        raise TypeError(f"messages must be a list of mappings with 'role' and 'content', not {kind}")
     turns: list[tuple[int | None, str, str]] = []
     for index, message in enumerate(messages):
         if not isinstance(message, Mapping):
             kind = type(message).__name__
-            raise ChatError(f"message {index} is a {kind}, not a mapping with 'role' and 'content'")
+            raise ChatError(f"message {index} must be a mapping with 'role' and 'content', not {kind}")
         role, content = (_string(message, key, index) for key in _KEYS)
         for key, value in message.items():
             if key not in _KEYS and value is not None:
@@ -444,28 +495,12 @@ class _Encoder:
     """A tokenizer with the control ids of a format."""
 
     def __init__(self, tok: Tokenizer, form: ChatFormat) -> None:
-        if not isinstance(tok, Tokenizer):
-            raise TypeError(f"tok must be a byteloom.Tokenizer, not {type(tok).__name__}")
-        special = tok.special_tokens
-        missing = [token for token in form.control_tokens if token not in special]
-        if missing:
-            added = tok.added_tokens
-            if ordinary := [token for token in missing if token in added]:
-                raise ChatError(
-                    f"{ordinary[0]!r} is an added token of the tokenizer but no special one: it is read in "
-                    "every text, so that contents could forge turns; mark it as special in its file"
-                )
-            names = ", ".join(map(repr, missing))
-            raise ChatError(
-                f"the tokenizer lacks {names}, of the chat format {form.name!r}; "
-                f"tok.with_special_tokens({list(form.control_tokens)}) has them"
-            )
-        self.tok = tok
-        self.control = {token: special[token] for token in form.control_tokens}
+        self.tok, self.control = tok, control_ids(tok, format=form)
         self.reserved = frozenset(self.control.values())
         # Some tokenizers put a space before a text, once. Text behind its first stretch has none.
         later = tok.encode(f"a{form.start}a", allowed_special={form.start}, disallowed_special=())
-        self.leads = tuple({**self.control, **special}) if later[-1:] != tok.encode_ordinary("a") else ()
+        prefixed = later[-1:] != tok.encode_ordinary("a")
+        self.leads = tuple({**self.control, **tok.special_tokens}) if prefixed else ()
 
     def encode(self, found: Iterable[Segment]) -> ChatEncoding:
         ids: list[int] = []

@@ -3,7 +3,7 @@
 import pytest
 
 import byteloom as bl
-from byteloom.course import chatml
+from byteloom.course import chatml, step1
 
 TALK = [
     {"role": "system", "content": "You are a helpful assistant."},
@@ -92,6 +92,12 @@ def test_split_on_special():
     assert split("ab", []) == ["ab"]
     with pytest.raises(bl.ChatError, match="empty"):
         split("ab", [""])
+    with pytest.raises(TypeError, match="not a string"):
+        split("ab", "ab")
+    with pytest.raises(TypeError, match=r"specials\[1\] must be str, not int"):
+        split("ab", ["a", 5])
+    with pytest.raises(TypeError, match="text must be str, not bytes"):
+        split(b"ab")
 
 
 def test_a_tokenizer_of_the_engine_has_its_own_control_ids(special_tok):
@@ -113,5 +119,8 @@ def test_ids_that_reach_into_the_control_tokens(tok):
 
 
 def test_faulty_messages_are_named(tok):
+    for other in (None, "tok", step1.Tokenizer()):
+        with pytest.raises(TypeError, match="tok must be a BPETokenizer or"):
+            chatml.encode_chat(other, TALK)
     with pytest.raises(bl.ChatError, match="message 1 has no 'content'"):
         chatml.encode_chat(tok, [TALK[0], {"role": "user"}])

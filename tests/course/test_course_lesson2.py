@@ -139,7 +139,7 @@ def test_english_shrinks_and_hindi_does_not(corpus):
     assert encoding_cost("", merges)["tokens_per_character"] == 0.0
 
 
-def test_the_vocabulary_tells_the_story_of_its_corpus(corpus):
+def test_the_first_tokens_are_the_corpus_s_frequent_ones(corpus):
     learned = list(build_vocab(train_presplit(corpus, 512)).values())[256:]
     assert b" t" in learned[:20]
     assert b" the" in learned
@@ -184,8 +184,38 @@ def test_faulty_input_is_named(tmp_path):
         build_vocab({(97, 400): 256})
     with pytest.raises(bl.UnknownTokenError, match="id 256 at position 1"):
         decode([97, 256], build_vocab({}))
+    for merges, words in (
+        (None, "merges must be a dict of pairs to ids, not NoneType"),
+        ([((97, 98), 256)], "not list"),
+        ({1: 2}, "1 must be a pair of ids"),
+        ({(1, 2, 3): 256}, r"\(1, 2, 3\) must be a pair"),
+        ({("a", "b"): 256}, r"each part of \('a', 'b'\) must be an integer, not str"),
+        ({(97, 98): 256.5}, r"the id of \(97, 98\) must be an integer, not float"),
+        ({(97, 98): None, (98, 97): 256}, r"the id of \(97, 98\) must be an integer, not NoneType"),
+    ):
+        for call in (
+            lambda merges: encode("ab", merges),
+            build_vocab,
+            lambda merges: save_merges(merges, tmp_path / "none.json"),
+        ):
+            with pytest.raises(TypeError, match=words):
+                call(merges)
+    assert not list(tmp_path.iterdir())
+    for merges in ({(97, 98): 256, (98, 97): 256}, {(97, 98): 97}):
+        with pytest.raises(bl.VocabularyError, match="which is a token already"):
+            build_vocab(merges)
+    with pytest.raises(TypeError, match="not int"):
+        save_merges({}, 5)
     path = tmp_path / "merges.json"
-    for content in ("", "{}", "[[1, 2]]", "[[1, 2, 3.5]]", '[["a", "b", 256]]', "[[1, 2, 256], [1, 2, 257]]"):
+    for content in (
+        "",
+        "{}",
+        "[[1, 2]]",
+        "[[1, 2, 3.5]]",
+        '[["a", "b", 256]]',
+        "[[1, 2, 256], [1, 2, 257]]",
+        "[" * 200_000,
+    ):
         path.write_text(content, encoding="utf-8")
         with raises_cleanly(bl.FormatError):
             load_merges(path)

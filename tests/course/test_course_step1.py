@@ -2,6 +2,9 @@
 
 import json
 import re
+import sys
+import warnings
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -165,6 +168,57 @@ def test_decoding_leaves_special_tokens_out():
     assert tok.decode([]) == ""
 
 
+def test_ids_beyond_the_vocabulary_keep_the_places_of_others():
+    tok = Tokenizer.train(CATS, 270)
+    assert tok.decode([259, 10**6, 2**70, 263]) == "the cat"
+    with pytest.raises(bl.UnknownTokenError, match="id -1 at position 1"):
+        tok.decode([10**6, -1])
+    with pytest.raises(TypeError, match="position 1"):
+        tok.decode([10**6, "a"])
+
+
+def test_the_cache_is_shared_by_threads(monkeypatch):
+    """A word that another thread drops between two looks was a KeyError."""
+    monkeypatch.setattr(step1, "CACHE_WORDS", 3)
+    tok, faults = Tokenizer.train(CATS, 270), []
+
+    def work(step):
+        try:
+            for place in range(3_000):
+                word = f"w{place * step % 11}"
+                if tok.encode_word(word) != list(word.encode()):
+                    faults.append(word)
+        except Exception as error:  # noqa: BLE001 - whatever a thread raises
+            faults.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [Thread(target=work, args=(step,)) for step in range(1, 9)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not faults
+    tok.encode_word("last")
+    assert len(tok.cache) <= 3
+
+
+def test_training_is_silent_and_leaves_the_filters_of_warnings_alone(monkeypatch, recwarn):
+    """All threads have the same filters, so that two `catch_warnings` at a time undo each other."""
+
+    def refuse(*_, **__):
+        raise AssertionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(warnings, "catch_warnings", refuse)
+        tok = Tokenizer.train("ab", 300)
+    assert tok.merges == []
+    assert not recwarn.list
+
+
 def test_broken_bytes_are_replaced():
     tok = Tokenizer()
     assert tok.decode([0xE2, 0x98]) == "\ufffd"
@@ -185,7 +239,8 @@ def test_only_the_rules_are_saved(tmp_path):
     assert (again.merges, again.special) == (tok.merges, tok.special)
     assert bl.Tokenizer.load(path) == tok.to_tokenizer()
     tok.to_tokenizer().save(path)
-    assert Tokenizer.load(path).merges == tok.merges
+    with pytest.raises(bl.FormatError, match="holds more than merges: 'format'"):
+        Tokenizer.load(path)
 
 
 @few
@@ -218,16 +273,34 @@ def test_faulty_input_is_named(tmp_path):
                 method(text)
     with pytest.raises(TypeError, match="vocab_size must be an integer, not str"):
         Tokenizer.train("ab", "300")
-    with pytest.raises(bl.TextError, match="index 1"):
-        Tokenizer().encode("a\ud800")
+    with pytest.raises(bl.TrainingError, match=r"from 261 .* 5 special tokens.* not 5000000"):
+        Tokenizer.train("ab", 5_000_000)
+    for method in (Tokenizer().encode, Tokenizer().encode_word, lambda text: Tokenizer.train(text, 300)):
+        with pytest.raises(bl.TextError, match=r"^text holds a lone .* index 1; put U\+FFFD in its place$"):
+            method("a\ud800")
+    for path in (None, 5):
+        with pytest.raises(TypeError, match=r"os\.PathLike"):
+            Tokenizer().save(path)
+        with pytest.raises(TypeError, match=r"os\.PathLike"):
+            Tokenizer.load(path)
     with pytest.raises(bl.UnknownTokenError, match="-1"):
         Tokenizer().decode([97, -1])
     with raises_cleanly(TypeError):
         Tokenizer().decode(["a"])
     path = tmp_path / "tok.json"
-    for content in ("", "{", '{"merges": 3}', '{"merges": [[97]]}', '{"merges": [[97, 999]]}', "[]"):
+    for content, words in (
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[" * 200_000, "not JSON"),
+        ("[]", "must be {"),
+        ('{"merges": 3}', "must be {"),
+        ('{"merges": [[97]]}', r"merges\[0\] must be a pair"),
+        ('{"merges": [[97, 999]]}', r"merges\[0\]: id 999"),
+        ('{"merges": [[97, 98], [97, 98]]}', r"merges\[1\]"),
+        ('{"merges": [], "x": 1}', "holds more than merges: 'x'"),
+    ):
         path.write_text(content, encoding="utf-8")
-        with raises_cleanly(bl.FormatError):
+        with pytest.raises(bl.FormatError, match=f"tok.json: {words}"):
             Tokenizer.load(path)
     bl.Tokenizer.from_merges([(97, 98)], pattern="gpt2").save(path)
     with pytest.raises(bl.FormatError, match="holds more"):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import byteloom as bl
 from byteloom import chat
 from helpers import train_quietly
+from sentencepiece_model import sentencepiece_model
 from strategies import texts
 
 START, END = "<|im_start|>", "<|im_end|>"
@@ -187,3 +188,28 @@ def test_truncation_is_a_slice(talk, size, side):
         assert [kept[place] for place in range(*after.tokens)] == [
             p for p in range(*before.tokens) if p in kept
         ]
+
+
+SENTENCEPIECE = sentencepiece_model(
+    ["▁u", "us", "er", "user", "▁user", "▁a"], list("▁abcdeimnrstuy<|_>\n"), added=["▁▁", "<b>"]
+).with_special_tokens([START, END, "<sys>"])
+
+
+@pytest.mark.parametrize("form", chat.FORMATS.values(), ids=lambda form: form.name)
+def test_no_format_lets_contents_forge_turns(form):
+    """Also where a tokenizer has added tokens that are not special, and puts a space before texts."""
+    special = SENTENCEPIECE.special_tokens
+    chance = random.Random(f"chat {form.name}")
+    pieces = [*PIECES, *special, "<b>", "▁", "  "]
+    for _ in range(500):
+        roles = chance.choices(("system", "user", "assistant"), k=chance.randrange(4))
+        talk = [{"role": role, "content": "".join(chance.choices(pieces, k=7))} for role in roles]
+        prompt = chance.random() < 0.5
+        found = chat.encode(SENTENCEPIECE, talk, format=form, add_generation_prompt=prompt)
+        turns = len(talk) + (form.default_system is not None and roles[:1] not in ([], ["system"]))
+        counts = {special[form.start]: turns + prompt, special[form.end]: turns}
+        if form.bos is not None:
+            counts[special[form.bos]] = 1
+        controls = [id_ for id_ in found.ids if id_ in special.values()]
+        assert {id_: controls.count(id_) for id_ in counts} == counts
+        assert len(controls) == sum(counts.values())

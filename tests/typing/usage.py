@@ -277,7 +277,7 @@ def explain(tok: bl.Tokenizer) -> None:
             assert_type([step.rank for step in part.steps], list[int])
         assert_type(part.to_dict(), dict[str, Any])
         assert_type(part.to_json(), str)
-    traced = bl.Tokenizer.train("low low lower", 258, trace=True)
+    traced = bl.Tokenizer.train("low low lower", 258, trace=True, allow_fewer=True)
     assert_type(traced.training_trace(), records.TrainingTrace)
     assert_type(records.replay(traced.training_trace()), list[tuple[int, int]])
 

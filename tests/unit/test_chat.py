@@ -175,6 +175,10 @@ def test_truncation_keeps_ids_mask_and_spans_together(plain, side):
         whole.truncated(-1)
     with pytest.raises(ValueError, match="side"):
         whole.truncated(1, side="middle")
+    for size in (None, "1", 1.5):
+        with pytest.raises(TypeError, match="max_length must be an integer"):
+            whole.truncated(size)
+    assert whole.truncated(np.int64(3)).ids == whole.ids[:3]
 
 
 def test_to_dict_is_json(plain):
@@ -204,6 +208,8 @@ def test_batches_and_rectangles(plain):
     assert left.ids.shape == (3, 4)
     assert left.ids.dtype == np.uint32
     assert chat.pad([], 258).ids.shape == (0, 0)
+    with pytest.raises(TypeError, match=r"encodings\[1\] must be a ChatEncoding, not list"):
+        chat.pad([batch[0], batch[0].ids], 258)
 
 
 def test_a_tokenizer_that_puts_a_space_before_texts(data_dir):
@@ -318,9 +324,9 @@ OK = {"role": "user", "content": "fine"}
         ({"role": "user"}, "message 1 has no 'content'"),
         ({"content": "x"}, "message 1 has no 'role'"),
         ({}, "message 1 has no 'role'"),
-        ("text", "message 1 is a str, not a mapping"),
-        (None, "message 1 is a NoneType"),
-        (("user", "x"), "message 1 is a tuple"),
+        ("text", "message 1 must be a mapping with 'role' and 'content', not str"),
+        (None, "message 1 must be a mapping .* not NoneType"),
+        (("user", "x"), "message 1 must be a mapping .* not tuple"),
         ({"role": "user", "content": None}, "message 1: 'content' must be a string, not NoneType"),
         ({"role": "user", "content": 3}, "message 1: 'content' must be a string, not int"),
         ({"role": "user", "content": b"x"}, "message 1: 'content' must be a string, not bytes"),

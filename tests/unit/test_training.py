@@ -309,6 +309,7 @@ def test_a_vocabulary_that_ends_early_is_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bl.Tokenizer.train("abab", 257, pattern="none")
+        assert bl.Tokenizer.train("abab", 1000, pattern="none", allow_fewer=True).vocab_size == 257
 
 
 def test_special_tokens_follow_the_last_merge_when_training_ends_early():

@@ -1,6 +1,6 @@
 """Exercise 2: split first, then train merges inside the pieces only.
 
-Also answers "Real tokenizers add a few extras" of the second course: "dog." and "dog!" do not become tokens.
+Also answers "Real tokenizers add a few extras" of the second course: no token holds "dog" and a full stop.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ turns = [
     {"role": "assistant", "content": "4"},
     {"role": "user", "content": "Why?"},
 ]
-print("2. several turns: the earlier reply is wrapped and closed like any other")
+print("2. several turns: what was answered before has both its control tokens")
 for line in render_chatml(turns, add_generation_prompt=True).splitlines():
     print("  ", line)
 

@@ -1,4 +1,4 @@
-"""The Pre-token Splitter's four things to try; a leading space is drawn as a dot.
+"""The Pre-token Splitter's four things to try; the dot is the space before a word.
 
 Answers "Try This" 1 to 4 of "Interactive: The Pre-token Splitter" in the third course.
 """

@@ -1,4 +1,4 @@
-"""How surprising each next byte is: high where a word begins, low inside it.
+"""The entropy before each byte: high where a word begins, low inside it.
 
 Answers "The Math: next-byte entropy" and the first half of "From scratch" of the third course's last part.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import byteloom as bl
 
 from . import report
-from .engine import text_of, train_quietly, whole_number
+from .engine import decoded, text_of, train_quietly, whole_number
 from .files import read_state, write_json
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ class BPETokenizer:
 
         Raises:
             TextError: a lone surrogate in the text, with its index.
+            TrainingError: a `vocab_size` beyond what the engine can hold; the limit is named.
             TypeError: `text` is no `str`.
         """
         base = len(SPECIAL_TOKENS) + self._symbols(text_of(text))
@@ -210,14 +211,10 @@ class BPETokenizer:
         Raises:
             TrainingError: there is nothing learned yet.
             UnknownTokenError: a negative id, with its position.
-            TypeError: an id that is no integer.
+            TypeError: an id that is no integer, with its position.
         """
-        engine, ids = self.to_tokenizer(), list(ids)
-        try:
-            return engine.decode(ids, skip_special_tokens=skip_special_tokens)
-        except bl.UnknownTokenError:
-            known = [i if i < len(self._tokens) else SPECIAL_TOKENS["<UNK>"] for i in ids]
-            return engine.decode(known, skip_special_tokens=skip_special_tokens)
+        unknown = SPECIAL_TOKENS["<UNK>"]
+        return decoded(self.to_tokenizer(), ids, beyond=unknown, skip_special_tokens=skip_special_tokens)
 
     def id_to_token(self, id: int) -> str:  # noqa: A002 - the course's name
         """The token of an id; `<UNK>` for an id beyond the vocabulary.
@@ -307,7 +304,7 @@ class ByteLevelBPETokenizer(BPETokenizer):
         pretokenizer: str = "gpt2",
     ) -> None:
         super().__init__(vocab_size, min_frequency, verbose)
-        if pretokenizer not in self._patterns:
+        if pretokenizer not in list(self._patterns):  # a list, so that values without a hash are refused too
             message = f'pretokenizer must be "gpt2" or "simple", not {pretokenizer!r}'
             raise ValueError(message)
         self.pretokenizer = pretokenizer

@@ -13,6 +13,8 @@ from typing import Protocol
 
 from byteloom import ChatError, Tokenizer, chat
 
+from .engine import text_of
+
 __all__ = [
     "CHAT_TOKENS",
     "ChatTokenizer",
@@ -87,13 +89,16 @@ def chat_token_ids(tok: ChatTokenizer | Tokenizer) -> dict[str, int]:
 
     Raises:
         ChatError: a `byteloom.Tokenizer` without them.
+        TypeError: a tokenizer of another kind.
     """
-    if not isinstance(tok, Tokenizer):
-        return {token: len(tok.vocab) + place for place, token in enumerate(CHAT_TOKENS)}
-    missing = [token for token in CHAT_TOKENS if token not in tok.special_tokens]
-    if missing:
-        raise ChatError(f"the tokenizer lacks {missing}; tok.with_special_tokens({CHAT_TOKENS}) has them")
-    return {token: tok.special_tokens[token] for token in CHAT_TOKENS}
+    if isinstance(tok, Tokenizer):
+        return chat.control_ids(tok)
+    if not (hasattr(tok, "vocab") and hasattr(tok, "encode")):
+        raise TypeError(
+            "tok must be a BPETokenizer or ByteLevelBPETokenizer of the course, or a byteloom.Tokenizer, "
+            f"not {type(tok).__name__}"
+        )
+    return {token: len(tok.vocab) + place for place, token in enumerate(CHAT_TOKENS)}
 
 
 def encode_chat(
@@ -112,6 +117,7 @@ def encode_chat(
     Raises:
         ChatError: a message that is not one, with its index and key; a tokenizer without the control tokens,
             or whose own ids reach into theirs.
+        TypeError: a tokenizer of another kind.
     """
     if isinstance(tok, Tokenizer):
         return chat.encode(tok, messages, add_generation_prompt=add_generation_prompt).ids
@@ -141,13 +147,19 @@ def split_on_special(text: str, specials: Iterable[str] = CHAT_TOKENS) -> list[s
 
     Raises:
         ChatError: an empty special token.
+        TypeError: `text` is no `str`, or `specials` no sequence of strings.
 
     >>> split_on_special("<|im_start|>user\nhi<|im_end|>\n")
     ['<|im_start|>', 'user\nhi', '<|im_end|>', '\n']
     """
-    longest_first = sorted(specials, key=len, reverse=True)
+    text = text_of(text)
+    if isinstance(specials, str):
+        raise TypeError(f"specials must be a list of strings, such as [{specials!r}], not a string")
+    names = [text_of(name, f"specials[{index}]") for index, name in enumerate(specials)]
+    longest_first = sorted(names, key=len, reverse=True)
     if "" in longest_first:
         raise ChatError("a special token is empty")
     if not longest_first:
         return [text] if text else []
-    return [piece for piece in re.split(f"({'|'.join(map(re.escape, longest_first))})", text) if piece]
+    special = f"({'|'.join(map(re.escape, longest_first))})"
+    return [piece for piece in re.split(special, text) if piece]

@@ -1,4 +1,4 @@
-"""The JSON file of the third course's tokenizers."""
+"""The JSON files of the courses."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any
 
 import byteloom as bl
 
-__all__ = ["SavedState", "read_state", "write_json"]
+__all__ = ["SavedState", "read_json", "read_state", "write_json"]
 
 
 @dataclass(frozen=True)
 class SavedState:
-    """What a file of the course holds, each part checked by itself; whether they fit shows in building it."""
+    """What a file of the third course holds, each part checked by itself.
+
+    Whether the parts fit shows in building the tokenizer.
+    """
 
     options: dict[str, Any]
     """The arguments of the class."""
@@ -29,12 +32,28 @@ class SavedState:
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
     """Write `value` in one go, so that one that is no JSON leaves an older file as it was."""
     text = json.dumps(value, ensure_ascii=False)
-    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - any path
+    with open(os.fspath(path), "w", encoding="utf-8") as file:  # noqa: PTH123 - any path
         file.write(text)
 
 
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """The value that a JSON file holds.
+
+    Raises:
+        FormatError: the file is no JSON.
+        OSError: the file cannot be read.
+    """
+    name = os.fspath(path)
+    with open(name, encoding="utf-8") as file:  # noqa: PTH123 - any path
+        try:
+            return json.load(file)
+        except (ValueError, RecursionError) as error:
+            message = f"{name}: not JSON: {error}"
+            raise bl.FormatError(message) from error
+
+
 def read_state(path: str | os.PathLike[str], kind: str, specials: Mapping[str, int]) -> SavedState:
-    """Read a file of the class named `kind`, whose first tokens are `specials`.
+    """Read a file of the third course's class named `kind`, whose first tokens are `specials`.
 
     Raises:
         FormatError: a part that is not as the class writes it, with its place.
@@ -45,11 +64,7 @@ def read_state(path: str | os.PathLike[str], kind: str, specials: Mapping[str, i
     def fault(message: str) -> bl.FormatError:
         return bl.FormatError(f"{name}: {message}")
 
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - any path
-        try:
-            state: Any = json.load(file)
-        except ValueError as error:
-            raise fault(f"not JSON: {error}") from error
+    state = read_json(path)
     if not isinstance(state, dict) or not {"type", "vocab", "merges"} <= state.keys():
         raise fault("is no tokenizer of the course: it needs type, vocab and merges")
     if state["type"] != kind:

@@ -18,15 +18,16 @@ The exercises: `encoding_cost` (why Hindi costs more), `presplit`, `train_prespl
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, TypedDict
 
 import byteloom as bl
 
 from .engine import pretokens, text_of, train_quietly, whole_number
+from .files import read_json, write_json
 from .pairs import get_pairs, merge
 
 __all__ = [
@@ -64,6 +65,7 @@ def train(text: str, vocab_size: int) -> Merges:
 
     Raises:
         TextError: a lone surrogate in the text, with its index.
+        TrainingError: a `vocab_size` beyond what the engine can hold; the limit is named.
         TypeError: `text` is no `str`, or `vocab_size` no integer.
 
     >>> train("yzab", 257)
@@ -86,29 +88,52 @@ def encode(text: str, merges: Mapping[tuple[int, int], int]) -> list[int]:
         merges: As `train` gives them.
 
     Raises:
-        VocabularyError: merges that cannot have been learned, with the index of the first such.
+        VocabularyError: merges that cannot have been learned; the first such is named.
         TextError: a lone surrogate in the text, with its index.
-        TypeError: `text` is no `str`, or a merge no pair of integers.
+        TypeError: `text` is no `str`, or `merges` no mapping of pairs of integers to integers.
 
     >>> encode("abc", {(98, 99): 256, (97, 98): 257})
     [97, 256]
     """
-    return _compiled(tuple(merges.items()), "none").encode_ordinary(text_of(text))
+    return _compiled(_items(merges), "none").encode_ordinary(text_of(text))
+
+
+def _items(merges: Mapping[tuple[int, int], int]) -> tuple[tuple[Any, Any], ...]:
+    if not isinstance(merges, Mapping):
+        message = f"merges must be a dict of pairs to ids, not {type(merges).__name__}"
+        raise TypeError(message)
+    return tuple(merges.items())
+
+
+def _rows(items: tuple[tuple[Any, Any], ...]) -> list[tuple[int, int, int]]:
+    """Left id, right id and new id of each merge.
+
+    Raises:
+        TypeError: a merge that is not of this kind.
+    """
+    rows = []
+    for pair, new_id in items:
+        if not isinstance(pair, tuple) or len(pair) != 2:  # noqa: PLR2004
+            message = f"merges: {pair!r} must be a pair of ids"
+            raise TypeError(message)
+        left, right = (whole_number(f"merges: each part of {pair!r}", part) for part in pair)
+        rows.append((left, right, whole_number(f"merges: the id of {pair!r}", new_id)))
+    return rows
 
 
 @lru_cache(maxsize=8)
-def _compiled(merges: tuple[tuple[tuple[int, int], int], ...], pattern: str) -> bl.Tokenizer:
+def _compiled(items: tuple[tuple[Any, Any], ...], pattern: str) -> bl.Tokenizer:
     """The tokenizer of some merges, kept for the next call with equal ones."""
-    in_order = sorted(merges, key=lambda item: item[1])
-    for place, (pair, new_id) in enumerate(in_order):
+    rows = sorted(_rows(items), key=itemgetter(2))
+    for place, (left, right, new_id) in enumerate(rows):
         if new_id != 256 + place:
             message = (
-                f"the pair {pair} becomes {new_id} where {256 + place} comes next: the ids of merges "
-                "go up from 256 without a gap"
+                f"the pair ({left}, {right}) becomes {new_id} where {256 + place} comes next: the ids of "
+                "merges go up from 256 without a gap"
             )
             raise bl.VocabularyError(message)
     cache_bytes = 0 if pattern == "none" else 8 << 20
-    pairs = [pair for pair, _ in in_order]
+    pairs = [(left, right) for left, right, _ in rows]
     return bl.Tokenizer.from_merges(pairs, pattern=pattern, cache_bytes=cache_bytes)
 
 
@@ -116,17 +141,21 @@ def build_vocab(merges: Mapping[tuple[int, int], int]) -> dict[int, bytes]:
     """The bytes that each id stands for: the 256 bytes, then what each merge makes, in order.
 
     Raises:
-        VocabularyError: a merge that joins an id that does not exist yet.
+        VocabularyError: a merge that joins an id that does not exist yet, or makes one that does.
+        TypeError: `merges` is no mapping of pairs of integers to integers.
 
     >>> vocab = build_vocab({(116, 104): 256, (256, 101): 257})
     >>> vocab[97], vocab[257], len(vocab)
     (b'a', b'the', 258)
     """
     vocab = {byte: bytes([byte]) for byte in range(256)}
-    for (left, right), new_id in merges.items():
+    for left, right, new_id in _rows(_items(merges)):
         if left not in vocab or right not in vocab:
             missing = left if left not in vocab else right
             message = f"the pair ({left}, {right}) becomes {new_id}, but id {missing} does not exist yet"
+            raise bl.VocabularyError(message)
+        if new_id in vocab:
+            message = f"the pair ({left}, {right}) becomes {new_id}, which is a token already"
             raise bl.VocabularyError(message)
         vocab[new_id] = vocab[left] + vocab[right]
     return vocab
@@ -208,11 +237,15 @@ def encode_presplit(text: str, merges: Mapping[tuple[int, int], int]) -> list[in
     >>> encode_presplit("the cat", train_presplit("the cat the cat", 300))
     [257, 260]
     """
-    return _compiled(tuple(merges.items()), _WORDS).encode_ordinary(text_of(text))
+    return _compiled(_items(merges), _WORDS).encode_ordinary(text_of(text))
 
 
 def save_merges(merges: Mapping[tuple[int, int], int], path: str | os.PathLike[str]) -> None:
     """Write merges as JSON: a list of `[left, right, new id]`. The third exercise.
+
+    Raises:
+        TypeError: `merges` is no mapping of pairs of integers to integers.
+        OSError: the file cannot be written.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -221,9 +254,7 @@ def save_merges(merges: Mapping[tuple[int, int], int], path: str | os.PathLike[s
     ...     path.read_text(), load_merges(path)
     ('[[97, 97, 256]]', {(97, 97): 256})
     """
-    rows = json.dumps([[left, right, new_id] for (left, right), new_id in merges.items()])
-    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - any path
-        file.write(rows)
+    write_json(path, _rows(_items(merges)))
 
 
 def load_merges(path: str | os.PathLike[str]) -> Merges:
@@ -233,12 +264,7 @@ def load_merges(path: str | os.PathLike[str]) -> Merges:
         FormatError: a file that holds something else, with the row.
         OSError: the file cannot be read.
     """
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - any path
-        name = os.fspath(path)
-        try:
-            rows: Any = json.load(file)
-        except ValueError as error:
-            raise bl.FormatError(f"{name}: not JSON: {error}") from error
+    name, rows = os.fspath(path), read_json(path)
     if not isinstance(rows, list):
         raise bl.FormatError(f"{name}: must be a list of [left, right, new id], not {type(rows).__name__}")
     merges: Merges = {}

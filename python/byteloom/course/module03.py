@@ -85,6 +85,10 @@ class CharTokenizer:
         stoi: The id of each character ("string to integer").
         itos: The character of each id ("integer to string").
 
+    Raises:
+        TextError: a lone surrogate in the text, with its index.
+        TypeError: `text` is no `str`.
+
     >>> tok = CharTokenizer("hello world")
     >>> tok.encode("hello")
     [3, 2, 4, 4, 5]
@@ -102,6 +106,8 @@ class CharTokenizer:
 
         Raises:
             KeyError: a character that has no id.
+            TextError: a lone surrogate in the text, with its index.
+            TypeError: `text` is no `str`.
         """
         return [self.stoi[char] for char in text_of(text)]
 

@@ -1,8 +1,8 @@
 """The first course, step 1: a byte-level BPE tokenizer in one class, as GPT-2 has one.
 
-A tokenizer is its list of merge rules and nothing else. Training finds the rules, encoding applies them in
-the same order, decoding joins bytes. Text is cut into words, punctuation and white space first, and no rule
-crosses a cut.
+A tokenizer is its list of merge rules and nothing else. Training finds the rules one by one, and their order
+is the order in which encoding uses them; decoding needs none. Text is cut into words, punctuation and white
+space first, and no rule crosses a cut.
 
 The ids: 0 to 255 are the bytes, then one for each rule, then the five special tokens.
 
@@ -19,15 +19,16 @@ True
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import byteloom as bl
 
-from .engine import text_of, train_quietly, whole_number
+from .engine import decoded, text_of, train_quietly, whole_number
+from .files import read_json, write_json
 from .pairs import merge
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Tokenizer:
         """Learn rules from text: join the most frequent pair of neighbours, again and again.
 
         A word counts as often as it occurs. Of pairs that occur equally often, the one with the smaller ids
-        is joined, the first id before the second. Training stops when the best pair occurs only once.
+        is joined, the first id before the second. A pair that occurs once is never joined.
 
         Args:
             text: What to learn from.
@@ -111,28 +112,40 @@ class Tokenizer:
 
         Raises:
             TextError: a lone surrogate in the text, with its index.
+            TrainingError: a `vocab_size` beyond what the engine can hold; the limit is named.
             TypeError: `text` is no `str`, or `vocab_size` no integer.
 
         >>> Tokenizer.train("the cat and the can and the cat", 265).merges
         [(32, 99), (97, 110), (104, 101), (116, 258)]
         """
-        room = whole_number("vocab_size", vocab_size) - 256 - len(SPECIALS)
-        return cls(train_quietly(text_of(text), 256 + max(room, 0), pattern="course-words").merges)
+        size = max(whole_number("vocab_size", vocab_size), 256 + len(SPECIALS))
+        learned = train_quietly(
+            text_of(text), size, pattern="course-words", special_tokens=SPECIALS, special_text="ordinary"
+        )
+        return cls(learned.merges)
 
     def encode_word(self, word: str) -> list[int]:
         """The ids of one word, which is not cut any further; a new list each time.
 
-        The rule of lowest rank is applied first, everywhere, until none fits. The result is kept in `cache`.
+        The rule of lowest rank is applied first, everywhere, until none fits. The result is kept in `cache`,
+        in the place of the word kept longest if it is full.
+
+        Raises:
+            TextError: a lone surrogate in the word, with its index.
+            TypeError: `word` is no `str`.
 
         >>> Tokenizer([(98, 99), (97, 98)]).encode_word("abc")
         [97, 256]
         """
-        if text_of(word) not in self.cache:
+        ids = self.cache.get(text_of(word))
+        if ids is None:
             ids = self._uncut.encode_ordinary(word)
-            if len(self.cache) >= CACHE_WORDS:
-                del self.cache[next(iter(self.cache))]  # the word kept longest
+            while len(self.cache) >= CACHE_WORDS:
+                # Another thread may be at it, so that the word is gone or the order changes.
+                with suppress(KeyError, RuntimeError, StopIteration):
+                    del self.cache[next(iter(self.cache))]
             self.cache[word] = ids
-        return list(self.cache[word])
+        return list(ids)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text: the ids of its words, one after the other.
@@ -166,25 +179,22 @@ class Tokenizer:
 
         Raises:
             UnknownTokenError: a negative id, with its position.
-            TypeError: an id that is no integer.
+            TypeError: an id that is no integer, with its position.
 
         >>> Tokenizer().decode([226, 152, 149]), Tokenizer().decode([226, 152])
         ('☕', '\ufffd')
         """
-        ids = list(ids)
-        try:
-            return self._engine.decode(ids, skip_special_tokens=True)
-        except bl.UnknownTokenError:
-            return self._engine.decode([i for i in ids if i < len(self.pieces)])
+        return decoded(self._engine, ids, beyond=self.special["<pad>"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rules as JSON, `{"merges": [[a, b], …]}`: everything else follows from them.
 
         `byteloom.Tokenizer.load` reads the file too.
+
+        Raises:
+            OSError: the file cannot be written.
         """
-        rules = json.dumps({"merges": self.merges})
-        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - any path
-            file.write(rules)
+        write_json(path, {"merges": self.merges})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -201,14 +211,20 @@ class Tokenizer:
         ...     path.read_text(), Tokenizer.load(path).encode("the")
         ('{"merges": [[116, 104]]}', [256, 101])
         """
-        read = bl.Tokenizer.load(path)
-        if read != bl.Tokenizer.from_merges(read.merges, pattern="course-words", special_tokens=SPECIALS):
+        name, state = os.fspath(path), read_json(path)
+        if not isinstance(state, dict) or not isinstance(state.get("merges"), list):
+            message = f'{name}: must be {{"merges": [[a, b], …]}}, as save writes it'
+            raise bl.FormatError(message)
+        if others := [key for key in state if key != "merges"]:
             message = (
-                f'{os.fspath(path)}: holds more than {{"merges": [[a, b], …]}}; '
-                "byteloom.Tokenizer.load reads it"
+                f"{name}: holds more than merges: {others[0]!r}; byteloom.Tokenizer.load may know the format"
             )
             raise bl.FormatError(message)
-        return cls(read.merges)
+        try:
+            return cls(state["merges"])
+        except (TypeError, ValueError) as error:
+            message = f"{name}: {error}"
+            raise bl.FormatError(message) from error
 
     def to_tokenizer(self) -> bl.Tokenizer:
         """The same tokenizer as a `byteloom.Tokenizer`: the same ids, and all that it can do besides.
