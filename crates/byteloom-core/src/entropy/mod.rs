@@ -21,7 +21,7 @@ use once_cell::race::OnceBox;
 
 pub use counts::MAX_ORDER;
 pub use file::VERSION;
-pub(crate) use trie::Trie;
+pub(crate) use trie::{Decisions, Trie};
 
 use crate::error::{Error, Result};
 use crate::tokenizer::Poll;

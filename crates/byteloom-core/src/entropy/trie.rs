@@ -61,6 +61,21 @@ impl Level {
     }
 }
 
+/// For every context, whether the entropy after it is above a threshold.
+#[derive(Debug)]
+pub(crate) struct Decisions {
+    theta: f64,
+    /// Bit by bit, in the order of the contexts of each level.
+    levels: Vec<Vec<u64>>,
+}
+
+impl Decisions {
+    #[inline]
+    fn of(&self, node: Node) -> bool {
+        self.levels[node.level][node.index / 64] >> (node.index % 64) & 1 == 1
+    }
+}
+
 /// A place on the way to its longest context.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
@@ -287,33 +302,76 @@ impl Trie {
 
     /// The entropy of each byte of `text[from..]`; `text` begins with its document.
     pub(crate) fn fill(&self, text: &[u8], from: usize, entropies: &mut [f64]) {
-        let near = entropies.len().min(WINDOW.saturating_sub(from));
-        let (first, rest) =
-            entropies.split_at_mut(if self.reach() < DIRECT { entropies.len() } else { near });
-        for (end, entropy) in (from..).zip(first) {
-            *entropy = self.entropy_after(&text[..end]);
+        self.look_up(
+            text,
+            from,
+            entropies,
+            |entropy| entropy,
+            |node| self.levels[node.level].entropies[node.index],
+        );
+    }
+
+    /// Whether each byte of `text[from..]` has an entropy above the threshold of `decisions`.
+    pub(crate) fn decide(&self, text: &[u8], from: usize, decisions: &Decisions, above: &mut [bool]) {
+        self.look_up(text, from, above, |entropy| entropy > decisions.theta, |node| decisions.of(node));
+    }
+
+    /// The decisions of all contexts for one threshold: a bit each, where an entropy takes 64.
+    pub(crate) fn decisions(&self, theta: f64) -> Decisions {
+        let bits = |level: &Level| {
+            let words = level.entropies.chunks(64).map(|chunk| {
+                chunk.iter().rev().fold(0, |word, &entropy| word << 1 | u64::from(entropy > theta))
+            });
+            words.collect()
+        };
+        Decisions { theta, levels: self.levels.iter().map(bits).collect() }
+    }
+
+    /// What `of_node` says of the longest context of each place in `text[from..]`, and `of_entropy` of the entropy
+    /// where that is no context or not a direct one.
+    #[inline]
+    fn look_up<V: Copy>(
+        &self,
+        text: &[u8],
+        from: usize,
+        values: &mut [V],
+        of_entropy: impl Fn(f64) -> V,
+        of_node: impl Fn(Node) -> V,
+    ) {
+        let near = values.len().min(WINDOW.saturating_sub(from));
+        let (first, rest) = values.split_at_mut(if self.reach() < DIRECT { values.len() } else { near });
+        for (end, value) in (from..).zip(first) {
+            *value = of_entropy(self.entropy_after(&text[..end]));
         }
         let mut lanes = Lanes::default();
-        for (block, entropies) in rest.chunks_mut(LANES).enumerate() {
-            self.fill_lanes(text, from + near + block * LANES, entropies, &mut lanes);
+        for (block, values) in rest.chunks_mut(LANES).enumerate() {
+            self.look_up_lanes(text, from + near + block * LANES, values, &mut lanes, &of_entropy, &of_node);
         }
     }
 
-    /// [`Self::fill`] for places that all have a direct context. A level and a step at a time for all of them: where
-    /// a branch waits for memory, nothing else waits with it.
-    fn fill_lanes(&self, text: &[u8], from: usize, entropies: &mut [f64], lanes: &mut Lanes) {
+    /// [`Self::look_up`] for places that all have a direct context. A level and a step at a time for all of them:
+    /// where a branch waits for memory, nothing else waits with it.
+    #[inline]
+    fn look_up_lanes<V: Copy>(
+        &self,
+        text: &[u8],
+        from: usize,
+        values: &mut [V],
+        lanes: &mut Lanes,
+        of_entropy: impl Fn(f64) -> V,
+        of_node: impl Fn(Node) -> V,
+    ) {
         let Some(ranks) = self.ranks.last() else { return };
-        let values = &self.levels[DIRECT].entropies;
         let mut count = 0;
         let windows = text[from - WINDOW..].windows(WINDOW).filter_map(|window| window.first_chunk());
-        for (place, (entropy, window)) in entropies.iter_mut().zip(windows).enumerate() {
+        for (place, (value, window)) in values.iter_mut().zip(windows).enumerate() {
             match ranks.rank((u32::from_le_bytes(*window) >> 8) as usize) {
                 Some(index) => {
-                    *entropy = values[index];
+                    *value = of_node(Node { level: DIRECT, index });
                     lanes.open[count & (LANES - 1)] = Lane { place: place as u32, node: index as u32 };
                     count += 1;
                 }
-                None => *entropy = self.entropy_after(&text[..from + place]),
+                None => *value = of_entropy(self.entropy_after(&text[..from + place])),
             }
         }
         for level in DIRECT..self.reach() {
@@ -339,7 +397,7 @@ impl Trie {
                 }
             }
             for lane in &open[..left] {
-                entropies[lane.place as usize] = below.entropies[lane.node as usize];
+                values[lane.place as usize] = of_node(Node { level: level + 1, index: lane.node as usize });
             }
             count = left;
         }
