@@ -3,11 +3,11 @@
     python benchmarks/patching.py speed DATA    # MB/s and peak memory, orders 2 to 8
     python benchmarks/patching.py bits DATA     # held-out bits per byte, beside gzip, xz and PPMd
 
-DATA is a folder with `english.txt`, `code.txt` and `multi.txt`. Every line of `speed` is a fresh process on one
-thread; a patching figure is the best of several passes over the whole corpus, tables warm. `bits` trains on all
-but the last MiB of a corpus and predicts that: the model is frozen, so its figure is that of a table of counts.
-gzip, xz and PPMd (package `pyppmd`) adapt as they go, once on the last MiB alone and once behind the training text,
-whose own size is taken off; gzip looks back 32 KiB only. Random bytes show that nothing goes below 8.
+DATA is a folder with `english.txt`, `code.txt` and `multi.txt`. Every line of `speed` is a fresh process on
+one thread; patching is the best of several passes, tables warm. `bits` trains on all but the last MiB of a
+corpus and predicts that: the model is frozen, so its figure is that of a table of counts. gzip, xz and PPMd
+(package `pyppmd`) adapt as they go, once on the last MiB alone and once behind the training text, whose own
+size is taken off; gzip looks back 32 KiB only. Random bytes show that nothing goes below 8.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def model_of(order: int, smoothing: str, data: bytes) -> _native.NativeEntropyMo
 
 def corpus(data: Path, name: str) -> bytes:
     if name == "random":
-        return random.Random(1).randbytes(RANDOM_BYTES)
+        return random.Random(1).randbytes(RANDOM_BYTES)  # noqa: S311 - nothing secret
     return (data / f"{name}.txt").read_bytes()
 
 

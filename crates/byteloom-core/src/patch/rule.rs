@@ -38,7 +38,7 @@ impl Marks {
     }
 
     /// Notes `position` if it `starts` a patch, without a branch on what cannot be foreseen.
-    #[inline(always)]
+    #[inline]
     fn note(&mut self, position: usize, starts: bool) {
         // Fewer starts than positions before: the mask changes nothing, and saves the check.
         self.starts[self.length & (BLOCK - 1)] = position as u32;
@@ -58,8 +58,8 @@ impl Rule {
                 let mut before = from.checked_sub(2).is_some_and(|place| is_like_space(text[place]));
                 let mut last = from.checked_sub(1).is_none_or(|place| is_like_space(text[place]));
                 for (position, &byte) in text[from..to].iter().enumerate() {
-                    marks.note(position, last & !before);
-                    (before, last) = (last & (from + position > 0), is_like_space(byte));
+                    marks.note(position, last && !before);
+                    (before, last) = (last && from + position > 0, is_like_space(byte));
                 }
             }
             Self::Entropy(rule) => rule.mark(text, from, to, marks),
@@ -176,7 +176,7 @@ impl EntropyRule {
                 above.resize(BLOCK, false);
                 self.trie.decide(part, place, decisions, &mut above[..end - place]);
                 for (offset, &above) in above[..end - place].iter().enumerate() {
-                    marks.note(position_of(place + offset), above | (place + offset == 0));
+                    marks.note(position_of(place + offset), above || place + offset == 0);
                 }
                 marks.above = above;
             }
@@ -204,7 +204,7 @@ impl EntropyRule {
                     let above = self.cuts.theta.is_none_or(|theta| entropy > theta);
                     marks.note(
                         position + offset,
-                        (above & (entropy - before > rise)) || (first && offset == 0),
+                        (above && entropy - before > rise) || (first && offset == 0),
                     );
                     before = entropy;
                 }
