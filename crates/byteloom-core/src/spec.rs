@@ -62,9 +62,10 @@ impl SpecialPosition {
         match name {
             "first" => Ok(Self::First),
             "last" => Ok(Self::Last),
-            _ => {
-                Err(Error::Argument(format!("special_position must be \"first\" or \"last\", not {name:?}")))
-            }
+            _ => Err(Error::Argument(format!(
+                "special_position must be \"first\" or \"last\", not {}",
+                excerpt(name)
+            ))),
         }
     }
 }

@@ -4,13 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use byteloom_core::entropy::{ByteSet, EntropyConfig, EntropyModel, Training};
 use numpy::PyArray1;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
 
 use crate::documents::{Handling, Reporter, feed_all};
 use crate::error::to_python;
-use crate::options::threads as thread_option;
+use crate::options::{integer, threads as thread_option};
 use crate::text::{self, Surrogates, Text};
 use crate::work::run;
 
@@ -48,14 +47,6 @@ impl NativeEntropyModel {
 /// The bytes or the UTF-8 of a text.
 pub fn data(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Text> {
     text::text(value, Surrogates::Strict, || what.to_owned())
-}
-
-/// A number that an option asks for.
-pub fn integer(option: &str, value: &Bound<'_, PyAny>) -> PyResult<i128> {
-    text::index(value).map_err(|_| {
-        let name = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!("{option} must be an integer, not {name}"))
-    })
 }
 
 #[pymethods]

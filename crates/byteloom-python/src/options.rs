@@ -76,6 +76,14 @@ pub fn policy<'t>(
         .map_err(|error| to_python(py, error))
 }
 
+/// A number that an option asks for.
+pub fn integer(option: &str, value: &Bound<'_, PyAny>) -> PyResult<i128> {
+    crate::text::index(value).map_err(|_| {
+        let name = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        PyTypeError::new_err(format!("{option} must be an integer, not {name}"))
+    })
+}
+
 /// The number of threads to use: `threads`, or else `BYTELOOM_THREADS`, or else all processors.
 pub fn threads(py: Python<'_>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
     const VARIABLE: &str = "BYTELOOM_THREADS";

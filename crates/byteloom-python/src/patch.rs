@@ -9,9 +9,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::entropy::{NativeEntropyModel, data, integer};
+use crate::entropy::{NativeEntropyModel, data};
 use crate::error::{raise, to_python};
-use crate::options::threads as thread_option;
+use crate::options::{integer, threads as thread_option};
 use crate::text::{Surrogates, texts as take_texts};
 use crate::work::{guarded, run};
 
@@ -47,7 +47,10 @@ fn lengths_array(py: Python<'_>, lengths: Lengths) -> Bound<'_, PyAny> {
 }
 
 fn offsets(py: Python<'_>, ends: Vec<usize>) -> Bound<'_, PyArray1<i64>> {
-    PyArray1::from_vec(py, std::iter::once(0).chain(ends.into_iter().map(|end| end as i64)).collect())
+    PyArray1::from_vec(
+        py,
+        std::iter::once(0).chain(ends.into_iter().map(|end| end.cast_signed() as i64)).collect(),
+    )
 }
 
 #[pymethods]

@@ -7,14 +7,12 @@ use byteloom_core::token::MAX_TOKEN_ID;
 use byteloom_core::tokenizer::Tokenizer;
 use byteloom_core::train::{Learned, Symbols, TraceStep, TrainConfig, TrainReport, Trainer};
 use byteloom_core::{Error, Result};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
 use crate::documents::{Handling, Reporter, feed_all};
 use crate::make::{cache_limit, check_unk};
-use crate::options::threads as thread_option;
-use crate::text;
+use crate::options::{integer, threads as thread_option};
 use crate::tokenizer::NativeTokenizer;
 
 /// A trace tells of this many pairs that came next.
@@ -51,9 +49,9 @@ pub fn train(
 ) -> PyResult<NativeTokenizer> {
     let cache_bytes = cache_limit(cache_bytes)?;
     let handling = Handling::parse(errors)?;
-    let size = number("vocab_size", vocab_size)?;
-    let min_frequency = number("min_frequency", min_frequency)?;
-    let max_token_length = max_token_length.map(|length| number("max_token_length", length)).transpose()?;
+    let size = integer("vocab_size", vocab_size)?;
+    let min_frequency = integer("min_frequency", min_frequency)?;
+    let max_token_length = max_token_length.map(|length| integer("max_token_length", length)).transpose()?;
     let threads = thread_option(py, threads)?;
     let mut reporter = Reporter::new(progress);
 
@@ -126,18 +124,11 @@ pub fn train(
     Ok(NativeTokenizer(tokenizer, Some(counts.into())))
 }
 
-fn number(option: &str, value: &Bound<'_, PyAny>) -> PyResult<i128> {
-    text::index(value).map_err(|_| {
-        let name = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!("{option} must be an integer, not {name}"))
-    })
-}
-
 fn at_least_one(option: &str, value: i128) -> Result<u64> {
     u64::try_from(value)
         .ok()
         .filter(|&value| value > 0)
-        .ok_or_else(|| Error::Training(format!("{option} must be 1 or more, not {value}")))
+        .ok_or_else(|| Error::Training(format!("{option} must be at least 1 and below 2^64, not {value}")))
 }
 
 fn special_text_is_ordinary(special_text: &str) -> Result<bool> {

@@ -241,10 +241,12 @@ impl Block {
             for end in first..direct {
                 let mut window = [0; MAX_ORDER];
                 window[MAX_ORDER - 1 - end..].copy_from_slice(&text[..=end]);
-                take(pack(&window, order));
+                take(pack(window, order));
             }
             let windows = text[(direct + 1).saturating_sub(MAX_ORDER)..].windows(MAX_ORDER);
-            windows.filter_map(|window| window.first_chunk()).for_each(|window| take(pack(window, order)));
+            for window in windows.filter_map(|window| window.first_chunk()) {
+                take(pack(*window, order));
+            }
         }
     }
 
@@ -279,10 +281,10 @@ fn counted(keys: &[u64]) -> Vec<Gram> {
 
 /// The window's last `order` bytes packed without gaps: the last of them moved below the others.
 #[inline]
-fn pack(window: &[u8; MAX_ORDER], order: usize) -> u64 {
+fn pack(window: [u8; MAX_ORDER], order: usize) -> u64 {
     let gap = 8 * (MAX_ORDER - order);
     let last = u64::from(window[MAX_ORDER - 1]);
-    (u64::from_le_bytes(*window) >> gap << 8) & (u64::MAX >> gap) | last
+    (u64::from_le_bytes(window) >> gap << 8) & (u64::MAX >> gap) | last
 }
 
 fn unpack(packed: u64, order: usize) -> u64 {

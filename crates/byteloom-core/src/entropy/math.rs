@@ -60,6 +60,7 @@ pub(super) fn smoothed_entropy(counts: &[u64], alpha: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "exact values are the point")]
 mod tests {
     use super::*;
 

@@ -3,6 +3,7 @@
 //! An [`EntropyModel`] is a value: a [`Training`] makes one, and [`EntropyModel::merged`] makes one of two. What a call needs
 //! beyond the counts is compiled when it is first asked for, and kept.
 
+mod compile;
 mod count;
 mod counts;
 mod file;
@@ -10,6 +11,7 @@ mod math;
 mod trie;
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "exact values are the point")]
 mod tests;
 
 use std::fs::File;
@@ -21,7 +23,7 @@ use once_cell::race::OnceBox;
 
 pub use counts::MAX_ORDER;
 pub use file::VERSION;
-pub(crate) use trie::Trie;
+pub(crate) use trie::{Decisions, Trie};
 
 use crate::error::{Error, Result};
 use crate::tokenizer::Poll;
@@ -252,6 +254,7 @@ impl EntropyModel {
         self.0.with_rows.get_or_try_init(|| self.compile(true, poll))
     }
 
+    #[expect(clippy::redundant_allocation, reason = "a patcher shares what is in the box")]
     fn compile(&self, rows: bool, poll: Poll<'_>) -> Result<Box<Arc<Trie>>> {
         let config = &self.0.config;
         Trie::new(&self.0.grams, config.alpha, config.smoothing, rows, poll).map(Arc::new).map(Box::new)
@@ -293,7 +296,9 @@ impl EntropyModel {
                     let (bytes, counts) = trie.levels[node.level].rows.get(node.index);
                     let total = (counts.iter().sum::<u64>() + counts.len() as u64) as f64;
                     let weight = counts.len() as f64 / total;
-                    probabilities.iter_mut().for_each(|p| *p *= weight);
+                    for probability in &mut probabilities {
+                        *probability *= weight;
+                    }
                     for (&byte, &count) in bytes.iter().zip(counts) {
                         probabilities[usize::from(byte)] += count as f64 / total;
                     }
@@ -358,7 +363,9 @@ impl ByteSet {
     /// The set of the bytes in `bytes`.
     pub fn new(bytes: &[u8]) -> Self {
         let mut set = [false; 256];
-        bytes.iter().for_each(|&byte| set[usize::from(byte)] = true);
+        for &byte in bytes {
+            set[usize::from(byte)] = true;
+        }
         Self(set)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::EntropyCuts;
-use crate::entropy::{EntropyModel, Trie, parts};
+use crate::entropy::{Decisions, EntropyModel, Trie, parts};
 use crate::error::{Error, Result};
 use crate::tokenizer::Poll;
 
@@ -25,11 +25,12 @@ pub(super) struct Marks {
     starts: Box<[u32; BLOCK]>,
     length: usize,
     entropies: Vec<f64>,
+    above: Vec<bool>,
 }
 
 impl Marks {
     pub(super) fn new() -> Self {
-        Self { starts: Box::new([0; BLOCK]), length: 0, entropies: Vec::new() }
+        Self { starts: Box::new([0; BLOCK]), length: 0, entropies: Vec::new(), above: Vec::new() }
     }
 
     pub(super) fn starts(&self) -> &[u32] {
@@ -37,7 +38,7 @@ impl Marks {
     }
 
     /// Notes `position` if it `starts` a patch, without a branch on what cannot be foreseen.
-    #[inline(always)]
+    #[inline]
     fn note(&mut self, position: usize, starts: bool) {
         // Fewer starts than positions before: the mask changes nothing, and saves the check.
         self.starts[self.length & (BLOCK - 1)] = position as u32;
@@ -57,8 +58,8 @@ impl Rule {
                 let mut before = from.checked_sub(2).is_some_and(|place| is_like_space(text[place]));
                 let mut last = from.checked_sub(1).is_none_or(|place| is_like_space(text[place]));
                 for (position, &byte) in text[from..to].iter().enumerate() {
-                    marks.note(position, last & !before);
-                    (before, last) = (last & (from + position > 0), is_like_space(byte));
+                    marks.note(position, last && !before);
+                    (before, last) = (last && from + position > 0, is_like_space(byte));
                 }
             }
             Self::Entropy(rule) => rule.mark(text, from, to, marks),
@@ -98,8 +99,16 @@ pub(super) struct EntropyRule {
     pub(super) model: EntropyModel,
     pub(super) cuts: EntropyCuts,
     trie: Arc<Trie>,
-    /// Where `theta` alone decides: the decision for every direct context.
-    direct: Option<Arc<Direct>>,
+    quick: Option<Quick>,
+}
+
+/// Decisions made beforehand, where `theta` alone decides.
+#[derive(Clone, Debug)]
+enum Quick {
+    /// Contexts are short enough for a bit for each that can be.
+    Direct(Arc<Direct>),
+    /// A bit for each that was seen.
+    Seen(Arc<Decisions>),
 }
 
 /// Decisions for all contexts of the longest length.
@@ -121,14 +130,17 @@ impl EntropyRule {
             return Err(Error::Patching("an entropy patcher needs a threshold: theta, rise or both".into()));
         }
         let trie = Arc::clone(model.trie(poll)?);
-        let direct = match cuts {
-            EntropyCuts { theta: Some(theta), rise: None, .. } if (1..=3).contains(&trie.reach()) => {
-                let shift = 32 - 8 * trie.reach() as u32;
-                Some(Arc::new(Direct { bits: trie.direct_bits(|entropy| entropy > theta), shift }))
+        let quick = match (&cuts, trie.reach()) {
+            (&EntropyCuts { theta: Some(theta), rise: None, .. }, reach @ 1..=3) => {
+                let bits = trie.direct_bits(|entropy| entropy > theta);
+                Some(Quick::Direct(Arc::new(Direct { bits, shift: 32 - 8 * reach as u32 })))
+            }
+            (&EntropyCuts { theta: Some(theta), rise: None, .. }, 4..) => {
+                Some(Quick::Seen(Arc::new(trie.decisions(theta))))
             }
             _ => None,
         };
-        Ok(Self { model: model.clone(), cuts, trie, direct })
+        Ok(Self { model: model.clone(), cuts, trie, quick })
     }
 
     fn mark(&self, text: &[u8], from: usize, to: usize, marks: &mut Marks) {
@@ -149,8 +161,8 @@ impl EntropyRule {
     fn mark_part(&self, part: &[u8], start: usize, from: usize, to: usize, marks: &mut Marks) {
         let (mut place, end) = (from.max(start) - start, to - start);
         let position_of = |place: usize| start + place - from;
-        match &self.direct {
-            Some(direct) => {
+        match &self.quick {
+            Some(Quick::Direct(direct)) => {
                 while place < end.min(WINDOW) {
                     marks.note(position_of(place), self.starts_after(&part[..place]));
                     place += 1;
@@ -158,6 +170,15 @@ impl EntropyRule {
                 if place < end {
                     direct.mark(&part[place - WINDOW..end - 1], position_of(place), marks);
                 }
+            }
+            Some(Quick::Seen(decisions)) => {
+                let mut above = std::mem::take(&mut marks.above);
+                above.resize(BLOCK, false);
+                self.trie.decide(part, place, decisions, &mut above[..end - place]);
+                for (offset, &above) in above[..end - place].iter().enumerate() {
+                    marks.note(position_of(place + offset), above || place + offset == 0);
+                }
+                marks.above = above;
             }
             None => self.mark_by_value(part, place..end, position_of(place), marks),
         }
@@ -183,7 +204,7 @@ impl EntropyRule {
                     let above = self.cuts.theta.is_none_or(|theta| entropy > theta);
                     marks.note(
                         position + offset,
-                        (above & (entropy - before > rise)) || (first && offset == 0),
+                        (above && entropy - before > rise) || (first && offset == 0),
                     );
                     before = entropy;
                 }

@@ -36,7 +36,9 @@ impl Sink for Starts {
     fn starts(&mut self, base: usize, starts: &[u32]) {
         match self {
             Self::Narrow(all) => all.extend(starts.iter().map(|start| base as u32 + start)),
-            Self::Wide(all) => all.extend(starts.iter().map(|&start| base as i64 + i64::from(start))),
+            Self::Wide(all) => {
+                all.extend(starts.iter().map(|&start| base.cast_signed() as i64 + i64::from(start)));
+            }
         }
     }
 

@@ -29,19 +29,19 @@ fn numbers(lengths: Lengths) -> Vec<u64> {
 
 fn streamed(patcher: &Patcher, text: &[u8], pieces: &[usize]) -> Vec<Vec<u8>> {
     let mut stream = patcher.stream();
-    let (mut patches, mut rest) = (Vec::new(), text);
+    let (mut parts, mut rest) = (Vec::new(), text);
     for &piece in pieces.iter().cycle() {
         let (now, later) = rest.split_at(piece.min(rest.len()));
-        patches.extend(stream.feed(now));
+        parts.extend(stream.feed(now));
         assert_eq!(stream.next_starts(), stream.pending().is_empty());
         rest = later;
         if rest.is_empty() {
             break;
         }
     }
-    patches.extend(stream.finish());
+    parts.extend(stream.finish());
     assert!(stream.next_starts());
-    patches
+    parts
 }
 
 /// The rule, position by position, from the entropies.
@@ -75,7 +75,7 @@ fn threshold() -> impl Strategy<Value = Option<f64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn entropy_patches_are_the_rule_as_stated(
@@ -139,16 +139,16 @@ fn check_forms(
     pieces: &[usize],
 ) -> std::result::Result<(), TestCaseError> {
     let ends: Vec<usize> = starts.iter().skip(1).map(|&end| end as usize).chain([test.len()]).collect();
-    let patches: Vec<&[u8]> =
+    let parts: Vec<&[u8]> =
         starts.iter().zip(&ends).map(|(&start, &end)| &test[start as usize..end]).collect();
-    prop_assert_eq!(patches.concat(), test);
-    prop_assert!(patches.iter().all(|patch| !patch.is_empty()));
+    prop_assert_eq!(parts.concat(), test);
+    prop_assert!(parts.iter().all(|patch| !patch.is_empty()));
     let lengths = patcher.lengths(test, &mut || Ok(())).unwrap();
-    let want: Vec<u64> = patches.iter().map(|patch| patch.len() as u64).collect();
+    let want: Vec<u64> = parts.iter().map(|patch| patch.len() as u64).collect();
     let narrow = matches!(lengths.kept_ref(), Kept::U8(_));
     prop_assert_eq!(narrow, want.iter().all(|&length| length < 256));
     prop_assert_eq!(numbers(lengths), want.clone());
-    prop_assert_eq!(streamed(patcher, test, pieces), patches);
+    prop_assert_eq!(streamed(patcher, test, pieces), parts);
     let texts = [test, b"", &test[..test.len() / 2], test];
     let (flat, ends) = patcher.batch_boundaries(&texts, 3, &mut || Ok(())).unwrap();
     let each: Vec<Vec<u32>> = texts.iter().map(|text| boundaries(patcher, text)).collect();
