@@ -351,6 +351,7 @@ class Patcher:
         Ids are bytes + 4, after BOE 0, BOS 1, EOS 2 and BPE 3. The first token, BOS as a rule, is a patch of
         its own, and the next starts one. EOS belongs to the last patch unless the rule starts one there. A
         limit of patch length counts tokens. `static` and `byte` patches are counted from the first token on.
+        By the rules of a rise that code also starts one at the second byte of a text; this follows the rule.
 
         Args:
             data: The text.
