@@ -83,11 +83,13 @@ def test_colours_and_bytes_that_are_no_text(run, model_file, tmp_path):
     assert b"\x1b[31m" not in done.stdout
     assert "⟨FF⟩".encode() in done.stdout
     assert run("patch", "--rule", "space", "--text", "").stdout.decode().strip() == "0 patches, 0 bytes"
+    assert "1 patch, 3 bytes" in run("patch", "--rule", "space", "--text", "the").stdout.decode()
 
 
 def test_lengths_and_boundaries_as_text_and_as_arrays(run, model, model_file, tmp_path):
     patcher = model.patcher(theta=1.5, units="bits", max_patch_length=4, reset_on=b"\n")
     options = bits(model_file, "--max-length", "4", "--reset-lines", "--text", SHORT)
+    assert json.loads(run(*options, "--json").stdout)["reset_lines"] is True
     for name, expected in (("lengths", patcher.lengths(SHORT)), ("boundaries", patcher.boundaries(SHORT))):
         printed = run(*options, f"--{name}")
         assert printed.stdout == " ".join(map(str, expected.tolist())).encode() + b"\n"

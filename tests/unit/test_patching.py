@@ -186,8 +186,11 @@ def test_impossible_options_say_what_was_given(options, given):
 
 
 def test_options_of_another_type():
-    for options in ({"order": 2.5}, {"order": "4"}, {"alpha": "much"}, {"smoothing": 3}):
-        with raises_cleanly(TypeError, ValueError):
+    for options in ({"order": 2.5}, {"order": "4"}, {"alpha": "much"}, {"alpha": True}, {"smoothing": 3}):
+        with pytest.raises(TypeError, match=f"{next(iter(options))} must be"):
+            ByteEntropyModel(**options)
+    for options in ({"alpha": 10**400}, {"alpha": 1e-320}, {"memory_limit": 2**70}):
+        with pytest.raises(bl.PatchingError, match=f"^{next(iter(options))} .{{20,90}}$"):
             ByteEntropyModel(**options)
     model = ByteEntropyModel()
     for wrong in (5, None, ["text"]):
@@ -200,6 +203,8 @@ def test_options_of_another_type():
             work("ab\udfff")
     with pytest.raises(bl.TextError, match=r"text 1 .*U\+D800"):
         Patcher.space().batch(["fine", "\ud800"])
+    with pytest.raises(bl.TextError, match="encode it yourself"):
+        Patcher.space().stream().feed("\ud800")
 
 
 def test_threads_change_nothing():
@@ -398,6 +403,26 @@ def test_a_stream_gives_the_same_patches(patcher, size):
         assert found + ([last] if last is not None else []) == patcher.patches(text)
 
 
+def test_a_stream_takes_much_at_once_and_may_be_looked_at_meanwhile(model):
+    """Much is fed without the lock of Python, and whoever looks at the stream waits."""
+    text = TEXT.encode() * 300
+    patcher = model.patcher(theta=THETA, units="bits", max_patch_length=7)
+    stream, looks, done = patcher.stream(), [], threading.Event()
+
+    def look():
+        while not done.is_set():
+            looks.append((stream.next_starts, len(stream.pending)))
+
+    other = threading.Thread(target=look)
+    other.start()
+    patches = stream.feed(text)
+    done.set()
+    other.join()
+    last = stream.finish()
+    assert patches + [last] * (last is not None) == patcher.patches(text)
+    assert looks
+
+
 def test_streams_of_one_patcher_do_not_meet(model):
     patcher = model.patcher(theta=THETA, units="bits")
     first, second = patcher.stream(), patcher.stream()
@@ -455,6 +480,7 @@ def test_units_are_said_and_converted(model):
     assert (nats.units, nats.theta) == ("nats", 2.0 * math.log(2))
     with pytest.raises(TypeError, match="units"):
         model.patcher(theta=2.0)
+    assert type(model.patcher(theta=np.float32(2), units="bits").theta) is float
     with pytest.raises(bl.PatchingError, match="bans"):
         model.patcher(theta=2.0, units="bans")
 
@@ -465,6 +491,17 @@ def test_impossible_patchers_say_what_to_do(model, tok):
     for name in ("theta", "rise"):
         with pytest.raises(bl.PatchingError, match=f"{name} is NaN"):
             model.patcher(**{name: math.nan}, units="bits")
+        for wrong in ("2", True, [1.0], np.zeros(2)):
+            with pytest.raises(TypeError, match=f"{name} must be"):
+                model.patcher(**{name: wrong}, units="bits")
+        with pytest.raises(bl.PatchingError, match=f"{name} is too large"):
+            model.patcher(**{name: 10**400}, units="bits")
+    with pytest.raises(bl.PatchingError, match=r"max_patch_length .* or less"):
+        Patcher.space(max_patch_length=2**70)
+    with pytest.raises(bl.PatchingError, match="threads"):
+        Patcher.bpe(tok).batch(["a"], threads=0)
+    with pytest.raises(TypeError, match="text 1"):
+        Patcher.bpe(tok).batch(["a", 5])
     for longest in (0, -3):
         with pytest.raises(bl.PatchingError, match=f"max_patch_length .*{longest}"):
             model.patcher(theta=1.0, units="bits", max_patch_length=longest)

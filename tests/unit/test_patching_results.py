@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -95,9 +96,19 @@ def test_averages():
     assert patching.average_patch_size(np.array([0, 3]), 9) == 4.5
     assert patching.average_patch_size([], 0) == 0.0
     assert (patching.relative_global_compute(4.0), patching.relative_global_compute(0.0)) == (0.25, 0.0)
-    for wrong in (-1.0, math.nan):
-        with pytest.raises(bl.PatchingError, match=str(wrong)):
+    for wrong, said in ((-1.0, "-1.0"), (math.nan, "NaN")):
+        with pytest.raises(bl.PatchingError, match=said):
             patching.relative_global_compute(wrong)
+    for work in (
+        lambda: patching.relative_global_compute("4"),
+        lambda: patching.byte_entropy("ab"),
+        lambda: patching.patch_boundaries_global([1.0], "2"),
+        lambda: patching.patch_boundaries_monotonic([[1.0], 2.0], 1.0),
+    ):
+        with pytest.raises(TypeError, match="must be"):
+            work()
+    with pytest.raises(TypeError, match="integer"):
+        Patcher.byte().batch(["ab"])[0:1]
     with pytest.raises(bl.PatchingError, match="-1"):
         patching.average_patch_size([0], -1)
 
@@ -192,7 +203,7 @@ def test_samples_may_be_files(model, tmp_path):
     ("arguments", "said"),
     [
         ({"sample": ""}, "no bytes"), ({"sample": []}, "no bytes"), ({"target_patch_size": 0.5}, "0.5"),
-        ({"target_patch_size": math.nan}, "nan"), ({"target_patch_size": math.inf}, "inf"),
+        ({"target_patch_size": math.nan}, "NaN"), ({"target_patch_size": math.inf}, "inf"),
         ({"rule": "space"}, "space"), ({"rule": "both"}, "needs one"), ({"theta": 1.0}, "leave out theta"),
         ({"rule": "both", "theta": 1.0, "rise": 1.0}, "needs one"), ({"max_patch_length": 0}, "0"),
         ({"units": "bytes"}, "bytes"), ({"rule": "both", "theta": math.nan}, "theta is NaN"),
@@ -228,6 +239,19 @@ def test_a_report_counts_what_the_patches_are(model, tok):
         assert list(report.percentiles) == [50, 90, 95, 99, 100]
         assert json.loads(json.dumps(report.to_dict()))["patches"] == report.patches
         assert report == patcher.report(iter(documents), tokenizer=tok)
+
+
+def test_a_report_of_a_long_patch_takes_no_memory_for_its_length():
+    patcher = ByteEntropyModel().patcher(theta=9.0, units="bits")
+    data = bytes(1 << 20)
+    patcher.report(data[:9])  # what is imported and compiled once
+    tracemalloc.start()
+    report = patcher.report(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.histogram == {1 << 20: 1}
+    assert set(report.percentiles.values()) == {1 << 20}
+    assert peak < 6 << 20
 
 
 def test_agreement_with_words_and_tokens(tok):
@@ -326,6 +350,10 @@ def test_examples_of_the_other_rules(tok):
     assert Patcher.static(4).blt_example(text, include_next_token=True).patch_lengths.tolist() == [4, 4, 2]
     assert Patcher.space().blt_example(text).patch_lengths.tolist() == [1, 4, 4]
     assert Patcher.space().blt_example("the ").patch_lengths.tolist() == [1, 4, 1]
+    # BOS is like a space: a sign behind it ends no patch.
+    assert Patcher.space().blt_example(" the cat").patch_lengths.tolist() == [1, 5, 4]
+    assert Patcher.space().blt_example(" ").patch_lengths.tolist() == [1, 2]
+    assert Patcher.space().blt_example(" the", bos=False).patch_lengths.tolist() == [1, 4]
     tokens = [len(tok.id_to_bytes(id_)) for id_ in tok.encode(text)]
     assert Patcher.bpe(tok).blt_example(text).patch_lengths.tolist() == [1, *tokens, 1]
     assert Patcher.bpe(tok).blt_example(text, eos=False).patch_lengths.tolist() == [1, *tokens]

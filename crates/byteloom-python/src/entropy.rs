@@ -46,7 +46,7 @@ impl NativeEntropyModel {
 
 /// The bytes or the UTF-8 of a text.
 pub fn data(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Text> {
-    text::text(value, Surrogates::Strict, || what.to_owned())
+    text::text(value, Surrogates::Refuse, || what.to_owned())
 }
 
 #[pymethods]

@@ -7,17 +7,21 @@ use byteloom_core::patch::{self, EntropyCuts, Kept, Lengths, PatchStream, Patche
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::entropy::{NativeEntropyModel, data};
 use crate::error::{raise, to_python};
 use crate::options::{integer, threads as thread_option};
 use crate::text::{Surrogates, texts as take_texts};
-use crate::work::{guarded, run};
+use crate::work::run;
 
 /// Cuts bytes into patches. It never changes, and may be used by several threads at once.
 #[pyclass(frozen, module = "byteloom._native")]
 pub struct NativePatcher(Patcher);
+
+/// Bytes that a stream takes between two looks for a reason to stop.
+const BYTES_PER_LOOK: usize = 1 << 18;
 
 /// A flat array and where each row begins in it, with the end of the last.
 type FlatRows<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>);
@@ -210,27 +214,41 @@ impl NativePatchStream {
     #[pyo3(signature = (data, /))]
     fn feed<'py>(&self, data: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let (py, data) = (data.py(), self::data(data, "data")?);
-        let feed = || Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).feed(&data));
-        let patches = guarded(py, feed, None)?;
+        let mut stream = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let stream = &mut *stream;
+        let patches = run(py, data.len(), |poll| {
+            if data.len() <= BYTES_PER_LOOK {
+                return Ok(stream.feed(&data));
+            }
+            // An interrupt leaves the stream as it was, so that the data may be fed again.
+            let mut fed = stream.clone();
+            let mut patches = Vec::new();
+            for piece in data.chunks(BYTES_PER_LOOK) {
+                poll()?;
+                patches.append(&mut fed.feed(piece));
+            }
+            *stream = fed;
+            Ok(patches)
+        })?;
         Ok(patches.iter().map(|patch| PyBytes::new(py, patch)).collect())
     }
 
     /// Ends the document: its last patch, or `None`. The stream may then take another document.
     fn finish<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        let patch = self.0.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        let patch = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).finish();
         patch.map(|patch| PyBytes::new(py, &patch))
     }
 
     /// Whether the next byte starts a patch.
     #[getter]
-    fn next_starts(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).next_starts()
+    fn next_starts(&self, py: Python<'_>) -> bool {
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).next_starts()
     }
 
     /// The bytes of the patch that may still grow.
     #[getter]
     fn pending<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.lock().unwrap_or_else(PoisonError::into_inner).pending())
+        PyBytes::new(py, self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).pending())
     }
 }
 

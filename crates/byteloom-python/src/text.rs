@@ -50,8 +50,10 @@ impl AsRef<[u8]> for Text {
 /// What to do with lone surrogates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Surrogates {
-    /// Raise, naming the index.
+    /// Raise, naming the index and the option `errors`.
     Strict,
+    /// Raise where there is no such option.
+    Refuse,
     /// Join pairs, and put U+FFFD in the place of the rest, as tiktoken does.
     Replace,
 }
@@ -107,12 +109,16 @@ fn string_text(
     }
     let index: usize = error.value(py).getattr("start")?.extract()?;
     let code: u32 = py.import("builtins")?.call_method1("ord", (string.get_item(index)?,))?.extract()?;
+    let advice = if surrogates == Surrogates::Refuse {
+        "encode it yourself, as in text.encode('utf-8', 'surrogatepass')"
+    } else {
+        "errors=\"replace\" puts U+FFFD in its place"
+    };
     Err(raise(
         py,
         "TextError",
         format!(
-            "{} holds a lone surrogate, U+{code:04X}, at index {index}; it has no UTF-8 form. errors=\"replace\" \
-             puts U+FFFD in its place",
+            "{} holds a lone surrogate, U+{code:04X}, at index {index}; it has no UTF-8 form. {advice}",
             what()
         ),
     ))

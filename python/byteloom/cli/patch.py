@@ -302,7 +302,8 @@ def _patcher(wanted: _Choice, documents: list[bytes]) -> Patcher:
 
 def _described(patcher: Patcher) -> dict[str, Any]:
     names = ("rule", "theta", "rise", "units", "size", "max_patch_length")
-    return {name: value for name in names if (value := getattr(patcher, name)) is not None}
+    described = {name: value for name in names if (value := getattr(patcher, name)) is not None}
+    return described | ({"reset_lines": True} if patcher.reset_on else {})
 
 
 def _json(data: dict[str, Any]) -> str:
@@ -333,7 +334,7 @@ def _npy(numbers: Any) -> bytes:
 def _show(patcher: Patcher, data: bytes, *, color: bool) -> str:
     patches = patcher.patches(data)
     ratio = f", {len(data) / len(patches):.2f} bytes per patch" if patches else ""
-    summary = f"{len(patches):,} patches, {len(data):,} bytes{ratio}"
+    summary = f"{len(patches):,} patch{'es' * (len(patches) != 1)}, {len(data):,} bytes{ratio}"
     pieces = show_pieces(((patch, False) for patch in patches), color=color, mark_lines=True)
     return f"{pieces}\n\n{click.style(summary, dim=True) if color else summary}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,7 @@ class PatchBatch:
 
     def __getitem__(self, document: int) -> Lengths:
         count = len(self)
+        document = operator.index(document)
         at = document + count if document < 0 else document
         if not 0 <= at < count:
             raise IndexError(f"document {document} is out of range: the batch has {count} documents")

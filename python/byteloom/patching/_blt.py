@@ -75,6 +75,9 @@ def _starts(patcher: Patcher, text: bytes, *, bos: bool, eos: bool, size: int) -
     if patcher.rule == "bpe":
         # What follows the text, EOS or a new sequence, is no part of its last token.
         starts = np.append(unlimited.boundaries(text).astype(np.int64), len(text))
+    elif patcher.rule == "space" and bos:
+        # BOS is like a space to what follows, so that a sign behind it does not end a patch.
+        starts = unlimited.boundaries(b" " + text + b"\0").astype(np.int64)[1:] - 1
     else:
         # The rule decides about the place behind the text by the bytes before it, whatever comes there.
         starts = unlimited.boundaries(text + b"\0").astype(np.int64)

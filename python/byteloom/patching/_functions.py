@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar, overload
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from byteloom.errors import PatchingError
 
-from ._texts import Boundaries, to_boundaries
+from ._texts import Boundaries, number, to_boundaries
 
 __all__ = [
     "average_patch_size",
@@ -79,7 +78,7 @@ def patch_boundaries_global(entropies: Floats, theta: float) -> Boundaries:
     [0, 2]
     """
     values = _numbers(entropies, "entropies")
-    return _starts(values > _threshold(theta, "theta"))
+    return _starts(values > number(theta, "theta"))
 
 
 def patch_boundaries_monotonic(entropies: Floats, rise: float) -> Boundaries:
@@ -102,9 +101,10 @@ def patch_boundaries_monotonic(entropies: Floats, rise: float) -> Boundaries:
     [0, 2, 4]
     """
     values = _numbers(entropies, "entropies")
-    limit = _threshold(rise, "rise")
+    limit = number(rise, "rise")
     starts = np.ones(len(values), dtype=np.bool_)
-    starts[1:] = np.diff(values) > limit
+    with np.errstate(invalid="ignore"):  # an infinite value after another is no rise
+        starts[1:] = np.diff(values) > limit
     return _starts(starts)
 
 
@@ -169,24 +169,22 @@ def relative_global_compute(avg_patch_size: float) -> float:
     >>> relative_global_compute(4.0)
     0.25
     """
-    if not avg_patch_size >= 0:
-        raise PatchingError(f"an average patch size is 0 or more, not {avg_patch_size}")
-    return 1.0 / avg_patch_size if avg_patch_size else 0.0
+    average = number(avg_patch_size, "avg_patch_size")
+    if average < 0:
+        raise PatchingError(f"an average patch size is 0 or more, not {average}")
+    return 1.0 / average if average else 0.0
 
 
 def _numbers(values: Floats, name: str) -> npt.NDArray[np.float64]:
-    numbers = np.asarray(values, dtype=np.float64)
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers in one dimension") from None
     if numbers.ndim != 1:
         raise PatchingError(f"{name} must have one dimension, not {numbers.ndim}")
     if np.isnan(numbers).any():
         raise PatchingError(f"{name}: value {int(np.argmax(np.isnan(numbers)))} is NaN")
     return numbers
-
-
-def _threshold(value: float, name: str) -> float:
-    if math.isnan(value):
-        raise PatchingError(f"{name} is NaN; give a number")
-    return value
 
 
 def _starts(mask: npt.NDArray[np.bool_]) -> Boundaries:

@@ -11,7 +11,7 @@ from byteloom import _formats, _native
 from byteloom._training import Progress, document_iterator, expected_bytes, progress_callback
 
 from ._patcher import Patcher, Units
-from ._texts import reset_bytes, utf8
+from ._texts import number, reset_bytes, utf8
 from ._threshold import find_threshold
 
 if TYPE_CHECKING:
@@ -65,8 +65,10 @@ class ByteEntropyModel:
         smoothing: Smoothing = "backoff",
         memory_limit: int | None = None,
     ) -> None:
+        if not isinstance(smoothing, str):
+            raise TypeError(f"smoothing must be a string, not {type(smoothing).__name__}")
         self._native = _native.NativeEntropyModel(
-            order=order, alpha=alpha, smoothing=smoothing, memory_limit=memory_limit
+            order=order, alpha=number(alpha, "alpha"), smoothing=smoothing, memory_limit=memory_limit
         )
         self._lock = Lock()
 

@@ -18,7 +18,18 @@ from byteloom.errors import PatchingError
 from ._batch import PatchBatch
 from ._blt import BltExample, blt_example
 from ._report import PatchReport, report
-from ._texts import Boundaries, Document, Lengths, Text, as_bytes, reset_bytes, spans, utf8, whole_number
+from ._texts import (
+    Boundaries,
+    Document,
+    Lengths,
+    Text,
+    as_bytes,
+    number,
+    reset_bytes,
+    spans,
+    utf8,
+    whole_number,
+)
 from ._tokens import token_starts
 
 if TYPE_CHECKING:
@@ -75,7 +86,7 @@ class Patcher:
     ([3, 3, 4, 3], [0, 3, 6, 10])
     """
 
-    __slots__ = ("_model", "_native", "_options", "_rule", "_tokenizer")
+    __slots__ = ("_model", "_native", "_options", "_rule", "_tokenizer", "_unlimited")
 
     def __init__(
         self,
@@ -92,6 +103,7 @@ class Patcher:
         self._native = native
         self._model = model
         self._tokenizer = tokenizer
+        self._unlimited: Patcher | None = None
 
     # Makers.
 
@@ -139,18 +151,15 @@ class Patcher:
             raise PatchingError(
                 "give theta, rise or both; model.threshold_for(sample) finds one for a mean size"
             )
-        limits: dict[str, float | None] = {}
-        for name, value in (("theta", theta), ("rise", rise)):
-            if value is not None and math.isnan(value):
-                raise PatchingError(f"{name} is NaN; give a number of {units}")
-            limits[name] = None if value is None else to_bits(value, units)
+        theta = None if theta is None else number(theta, "theta")
+        rise = None if rise is None else number(rise, "rise")
         longest = _limit(max_patch_length)
         reset_on = reset_bytes(reset_on)
         frozen = model.__copy__()
         native = _native.NativePatcher.entropy(
             frozen._native,  # noqa: SLF001 - of this package
-            theta=limits["theta"],
-            rise=limits["rise"],
+            theta=None if theta is None else to_bits(theta, units),
+            rise=None if rise is None else to_bits(rise, units),
             max_patch_length=longest,
             reset_on=reset_on,
         )
@@ -277,7 +286,9 @@ class Patcher:
         if self._native is not None:
             encoded = (utf8(text, f"text {index}") for index, text in enumerate(texts))
             return PatchBatch(*self._native.batch_lengths(encoded, threads=threads))
-        rows = [self.lengths(text) for text in texts]
+        if threads is not None:
+            whole_number(threads, "threads")
+        rows = [self.lengths(as_bytes(text, f"text {index}")) for index, text in enumerate(texts)]
         widest = np.result_type(np.uint8, *rows)
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
@@ -340,6 +351,7 @@ class Patcher:
         Ids are bytes + 4, after BOE 0, BOS 1, EOS 2 and BPE 3. The first token, BOS as a rule, is a patch of
         its own, and the next starts one. EOS belongs to the last patch unless the rule starts one there. A
         limit of patch length counts tokens. `static` and `byte` patches are counted from the first token on.
+        By the rules of a rise that code also starts one at the second byte of a text; this follows the rule.
 
         Args:
             data: The text.
@@ -367,8 +379,11 @@ class Patcher:
         """
         if self.max_patch_length is None:
             return self
-        options = replace(self._options, max_patch_length=None)
-        return _unpickle(self._rule, self._model or self._tokenizer, options.given())
+        if self._unlimited is None:
+            # Kept: making one takes as long as patching megabytes.
+            options = replace(self._options, max_patch_length=None)
+            self._unlimited = _unpickle(self._rule, self._model or self._tokenizer, options.given())
+        return self._unlimited
 
     # What it is.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -124,16 +125,14 @@ class _Tally:
 def report(patcher: Patcher, data: Document | Iterable[Document], tokenizer: Tokenizer | None) -> PatchReport:
     """What `Patcher.report` says."""
     words, tokens = _Tally(), _Tally()
-    counts: Integers = np.zeros(1, np.int64)
+    histogram: Counter[int] = Counter()
     count = size = 0
     for text in documents(data):
         count += 1
         size += len(text)
         boundaries = patcher.boundaries(text).astype(np.int64)
-        found = np.bincount(np.diff(boundaries, append=len(text))) if text else np.zeros(1, np.int64)
-        if len(found) > len(counts):
-            counts, found = found, counts
-        counts[: len(found)] += found
+        lengths, numbers = np.unique(np.diff(boundaries, append=len(text)), return_counts=True)
+        histogram.update(dict(zip(lengths.tolist(), numbers.tolist(), strict=True)))
         starts = _mask(boundaries, len(text))
         words.add(starts, word_starts(text))
         if tokenizer is not None:
@@ -141,9 +140,9 @@ def report(patcher: Patcher, data: Document | Iterable[Document], tokenizer: Tok
     return PatchReport(
         documents=count,
         bytes=size,
-        patches=int(counts.sum()),
-        histogram={int(length): int(counts[length]) for length in np.flatnonzero(counts)},
-        percentiles=_percentiles(counts),
+        patches=histogram.total(),
+        histogram=dict(sorted(histogram.items())),
+        percentiles=_percentiles(histogram),
         word_starts=words.agreement(),
         token_starts=tokens.agreement() if tokenizer is not None else None,
     )
@@ -155,8 +154,11 @@ def _mask(places: Integers, size: int) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _percentiles(counts: Integers) -> dict[int, int]:
-    summed = np.cumsum(counts)
-    total = int(summed[-1])
-    # In whole numbers: a share that is met exactly must not be missed by rounding.
-    return {p: int(np.searchsorted(summed * 100, total * p)) for p in _PERCENTILES} if total else {}
+def _percentiles(histogram: Counter[int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    total, seen = histogram.total(), 0
+    for size, count in sorted(histogram.items()):
+        seen += count
+        # In whole numbers: a share that is met exactly must not be missed by rounding.
+        found |= {p: size for p in _PERCENTILES if p not in found and seen * 100 >= total * p}
+    return found

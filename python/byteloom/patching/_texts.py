@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -20,6 +22,7 @@ __all__ = [
     "Text",
     "as_bytes",
     "documents",
+    "number",
     "reset_bytes",
     "spans",
     "to_boundaries",
@@ -83,11 +86,29 @@ def reset_bytes(value: bytes | None) -> bytes | None:
     return value or None
 
 
+def number(value: Any, name: str) -> float:
+    """`value` as a float that is not NaN."""
+    # A string has neither method, though float() takes it.
+    if isinstance(value, bool) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    try:
+        found = float(value)
+    except OverflowError:
+        raise PatchingError(f"{name} is too large for a number of 64 bits") from None
+    except TypeError:
+        raise TypeError(f"{name} must be one number, not {type(value).__name__}") from None
+    if math.isnan(found):
+        raise PatchingError(f"{name} is NaN; give a number")
+    return found
+
+
 def whole_number(value: object, name: str, least: int = 1) -> int:
     """`value` as an integer of at least `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
-    number = int(value.__index__())
-    if number < least:
-        raise PatchingError(f"{name} must be {least} or more, not {number}")
-    return number
+    found = int(value.__index__())
+    if found < least:
+        raise PatchingError(f"{name} must be {least} or more, not {found}")
+    if found > sys.maxsize:
+        raise PatchingError(f"{name} must be {sys.maxsize} or less, not {found}")
+    return found

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from byteloom.errors import PatchingError
 
 from ._patcher import Units, from_bits, to_bits
-from ._texts import Document, documents, reset_bytes, whole_number
+from ._texts import Document, documents, number, reset_bytes, whole_number
 
 if TYPE_CHECKING:
     from ._model import ByteEntropyModel
@@ -91,6 +91,7 @@ def find_threshold(
     reset_on: bytes | None,
 ) -> float:
     """What `ByteEntropyModel.threshold_for` says."""
+    target = number(target, "target_patch_size")
     if not 1 <= target < math.inf:
         raise PatchingError(f"target_patch_size must be a number of bytes of 1 or more, not {target!r}")
     given = {name for name, value in (("theta", theta), ("rise", rise)) if value is not None}
@@ -101,9 +102,8 @@ def find_threshold(
     if rule != "both" and given:
         names = " and ".join(sorted(given))
         raise PatchingError(f'rule="{rule}" finds the only threshold of its rule; leave out {names}')
-    for name, value in (("theta", theta), ("rise", rise)):
-        if value is not None and math.isnan(value):
-            raise PatchingError(f"{name} is NaN; give a number of {units}")
+    theta = None if theta is None else number(theta, "theta")
+    rise = None if rise is None else number(rise, "rise")
     longest = None if max_patch_length is None else whole_number(max_patch_length, "max_patch_length")
     limit = to_bits(theta if theta is not None else rise or 0.0, units)
     ends = np.zeros(256, np.bool_)

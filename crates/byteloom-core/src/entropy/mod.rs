@@ -102,7 +102,7 @@ impl EntropyConfig {
         })?;
         if !ALPHAS.contains(&alpha) {
             return Err(Error::Patching(format!(
-                "alpha must be a positive number from {:e} to {:e}, not {alpha}",
+                "alpha must be a positive number from {:e} to {:e}, not {alpha:?}",
                 ALPHAS.start(),
                 ALPHAS.end()
             )));
@@ -111,7 +111,8 @@ impl EntropyConfig {
             .map(|limit| {
                 usize::try_from(limit).ok().filter(|&limit| limit >= LEAST_MEMORY_LIMIT).ok_or_else(|| {
                     Error::Patching(format!(
-                        "memory_limit must be {LEAST_MEMORY_LIMIT} bytes or more, not {limit}"
+                        "memory_limit must be from {LEAST_MEMORY_LIMIT} to {} bytes, not {limit}",
+                        usize::MAX
                     ))
                 })
             })
