@@ -125,7 +125,7 @@ def learn(words, tie_break, min_frequency=2, max_token_length=None, base=None, t
 
 
 def rounds(words, tie_break, min_frequency=2, max_token_length=None, base=None, taken=()):
-    """The tokens before each merge, and all pairs that might be joined with their counts, the chosen one first.
+    """The tokens before each merge, and all pairs that might be joined, with their counts, the best first.
 
     `base` are the symbols that words are made of, by number: the bytes unless given. No merge makes one of
     `taken`.
