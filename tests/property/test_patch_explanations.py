@@ -29,7 +29,7 @@ blocks = st.sampled_from([1, 2, 5, 1 << 16])
 
 def check(patcher, text, block, model=None):
     """The explanation agrees with everything else that the patcher says; the stream agrees with it."""
-    with mock.patch.object(_explain, "_BLOCK", block):
+    with mock.patch.multiple(_explain, _BLOCK=block, _PLACES=block):
         explanation = patcher.explain(text, model=model)
         with mock.patch.object(ExplainedPatch, "MAX_BYTES", 3):
             segments = list(patcher.explain_stream(text, model=model))

@@ -29,7 +29,7 @@ def test_a_patch_byte_by_byte(model):
         (ord("h"), b"t", 100), (ord("e"), b"th", 40), (ord(" "), b"the", 40),
     ]  # fmt: skip
     assert (third.start.rule, third.start.threshold, third.start.increase) == ("global", 1.5, None)
-    assert third.start.entropy == third.explained[0].entropy == pytest.approx(1.58, abs=0.01)
+    assert third.start.entropy == third.explained[0].entropy == pytest.approx(1.743, abs=0.001)
     # "x" was never seen: what follows it is open, and the byte after that is foretold from one byte.
     assert [(one.entropy, one.context, one.seen) for one in last.explained[:1]] == [(8.0, b"", 0)]
     assert last.explained[1].context == b"a"
@@ -39,7 +39,7 @@ def test_a_patch_byte_by_byte(model):
 def test_each_reason():
     model = ByteEntropyModel(3).train(TEXT)
     patcher = model.patcher(theta=0.5, rise=0.2, units="nats", max_patch_length=4, reset_on=b"\n")
-    explanation = patcher.explain("the cat\nthe mat")
+    explanation = patcher.explain("the cat\nthe matsat")
     rules = {patch.start.rule for patch in explanation.patches}
     assert rules == {"first", "reset", "both", "max_length"}
     assert explanation.theta == pytest.approx(0.5 / math.log(2))
@@ -169,15 +169,15 @@ def test_how_an_explanation_looks(model):
     lines = render.terminal(explanation, color=False, details=True).splitlines()
     assert lines[:2] == ["Patches: global, theta 1.5 bits, order 4, backoff", "t│he·│x│at"]
     rows = [line.split() for line in lines]
-    assert ["2", "4-5", "x", "global;", "entropy", "1.585", "against", "1.500", "bits"] in rows
+    assert ["2", "4-5", "x", "global;", "entropy", "1.743", "against", "1.500", "bits"] in rows
     assert ["5", "a", "8.000", "█" * 16, "-", "0"] in rows
     assert ["2", "e", f"{explanation.entropies[2]:.3f}", "th", "40"] in [
         [word for word in row if "█" not in word] for row in rows
     ]
     assert render.terminal(patcher, "the xat", color=False, details=True).splitlines() == lines
     one = render.terminal(explanation.patches[2], color=False).splitlines()
-    assert one[0] == "x  patch 3, bytes 4-5: global; entropy 1.585 against 1.500 bits"
-    assert one[2].split() == ["4", "x", "1.585", "███", "he·", "40"]
+    assert one[0] == "x  patch 3, bytes 4-5: global; entropy 1.743 against 1.500 bits"
+    assert one[2].split() == ["4", "x", "1.743", "███", "he·", "40"]
     part = next(itertools.islice(model.patcher(theta=9, units="bits").explain_stream(TEXT * 5), 1, None))
     assert "patch 1, segment 2 of 3, bytes 1024-2048: first" in render.terminal(part, color=False)
     for record in (explanation, explanation.patches[0]):
@@ -204,7 +204,10 @@ def test_hostile_bytes_are_harmless(data):
     explanation = patcher.explain(data)
     for item in (explanation, *explanation.patches):
         lines = render.terminal(item, color=False, details=True)
-        assert all(char.isprintable() for char in lines.replace("\n", "")), ascii(lines)
+        # Right-to-left text stands between isolates, which end where they begin.
+        assert lines.count("\u2068") == lines.count("\u2069")
+        plain = lines.replace("\n", "").replace("\u2068", "").replace("\u2069", "")
+        assert all(char.isprintable() for char in plain), ascii(lines)
         html = render.html(item)
         assert "<script" not in html
         assert not any(char in html for char in "\x1b\u202e\x00\ufffd\x07")

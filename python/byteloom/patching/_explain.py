@@ -25,6 +25,8 @@ __all__ = ["explain", "stream"]
 
 # Bytes that are scored at once.
 _BLOCK = 1 << 16
+# Tokens whose places are looked at together.
+_PLACES = 1 << 12
 
 
 def explain(patcher: Patcher, text: bytes, model: ByteEntropyModel | None) -> PatchExplanation:
@@ -70,7 +72,12 @@ def _patches(
 def _spans(patcher: Patcher, text: bytes) -> Iterator[tuple[int, int]]:
     """Begin and end of each patch."""
     if patcher.rule == "bpe":
-        yield from spans(patcher.boundaries(text), len(text))
+        starts = patcher.boundaries(text)
+        # As Python's numbers, all of them would take more than the text.
+        for place in range(0, len(starts), _PLACES):
+            some = starts[place : place + _PLACES + 1]
+            end = int(some[-1]) if len(some) > _PLACES else len(text)
+            yield from spans(some[:_PLACES], end)
         return
     view, at, patches = memoryview(text), 0, patcher.stream()
     for begin in range(0, len(text), _BLOCK):

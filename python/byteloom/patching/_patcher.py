@@ -339,9 +339,9 @@ class Patcher:
         >>> for patch in explanation.patches:
         ...     first = patch.explained[0]
         ...     print(patch.bytes, patch.start.rule, round(first.entropy, 2), first.context, first.seen)
-        b't' first 3.21 b'' 480
-        b'he ' global 1.53 b't' 100
-        b'mat' global 1.58 b'he ' 40
+        b't' first 3.16 b'' 480
+        b'he ' global 1.85 b't' 100
+        b'mat' global 1.74 b'he ' 40
         """
         from ._explain import explain  # noqa: PLC0415 - few programs explain
 
