@@ -103,22 +103,27 @@ class _Scores:
         self._begin, self._end = begin, min(max(end, begin + _BLOCK), len(self._text))
         self._near = max(0, begin - self._order + 1)
         data = self._text[self._near : self._end]
-        self._entropies = self._model.entropies(data, reset_on=self._reset_on)
-        self._contexts = self._model.contexts(data, reset_on=self._reset_on)
+        lengths, seen = self._model.contexts(data, reset_on=self._reset_on)
+        # Lists: most patches are of a few bytes, which are dear to take from arrays.
+        self._entropies: list[float] = self._model.entropies(data, reset_on=self._reset_on).tolist()
+        self._lengths, self._seen = lengths.tolist(), seen.tolist()
 
     def entropy(self, at: int) -> float:
         self._reach(at, at + 1)
-        return float(self._entropies[at - self._near])
+        return self._entropies[at - self._near]
 
     def explained(self, begin: int, end: int) -> tuple[ExplainedByte, ...]:
         self._reach(begin, end)
-        here = slice(begin - self._near, end - self._near)
-        entropies = self._entropies[here].tolist()
-        lengths, seen = (values[here].tolist() for values in self._contexts)
-        text = self._text
+        text, near = self._text, self._near
         return tuple(
-            ExplainedByte(at, text[at], entropy, text[at - length : at], times)
-            for at, entropy, length, times in zip(range(begin, end), entropies, lengths, seen, strict=True)
+            ExplainedByte(
+                at,
+                text[at],
+                self._entropies[at - near],
+                text[at - self._lengths[at - near] : at],
+                self._seen[at - near],
+            )
+            for at in range(begin, end)
         )
 
 
