@@ -119,36 +119,41 @@ def train(words, merges, tie_break="smallest_pair", min_frequency=2, max_token_l
 
 
 def learn(words, tie_break, min_frequency=2, max_token_length=None, base=None, taken=()):
-    """Every pair that training joins, one after the other, with its count.
+    """Every pair that training joins, one after the other, with its count. Takes what `rounds` takes."""
+    for _, ranked in rounds(words, tie_break, min_frequency, max_token_length, base, taken):
+        yield ranked[0]
+
+
+def rounds(words, tie_break, min_frequency=2, max_token_length=None, base=None, taken=()):
+    """The tokens before each merge, and all pairs that might be joined, with their counts, the best first.
 
     `base` are the symbols that words are made of, by number: the bytes unless given. No merge makes one of
     `taken`.
     """
     tokens = [bytes([byte]) for byte in range(256)] if base is None else list(base)
     states = [(list(word), times) for word, times in words.items()]
+    order = {
+        "smallest_pair": lambda pair: pair,
+        "huggingface": lambda pair: (hugging_face_order(pair[0]), hugging_face_order(pair[1])),
+        "first_seen": lambda _: (),  # they stay in the order in which they are met
+    }[tie_break]
     while True:
-        counts = Counter()  # keeps the order in which pairs are met
+        counts = Counter()
         for state, times in states:
             for pair in pairwise(state):
                 counts[pair] += times
-        allowed = {
-            (left, right): count
+        allowed = [
+            ((left, right), count)
             for (left, right), count in counts.items()
             if count >= min_frequency
             and tokens[left] + tokens[right] not in taken
             and (max_token_length is None or len(tokens[left] + tokens[right]) <= max_token_length)
-        }
+        ]
         if not allowed:
             return
-        top = max(allowed.values())
-        tied = [pair for pair, count in allowed.items() if count == top]
-        if tie_break == "first_seen":
-            best = tied[0]
-        elif tie_break == "huggingface":
-            best = min(tied, key=lambda pair: (hugging_face_order(pair[0]), hugging_face_order(pair[1])))
-        else:
-            best = min(tied)
-        yield best, top
+        ranked = sorted(allowed, key=lambda item: (-item[1], order(item[0])))
+        yield tokens, ranked
+        best = ranked[0][0]
         tokens.append(tokens[best[0]] + tokens[best[1]])
         for state, _ in states:
             join_everywhere(state, best, len(tokens) - 1)

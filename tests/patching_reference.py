@@ -51,6 +51,25 @@ class Model:
         total = sum(row.values()) + 256 * self.alpha
         return [(row.get(v, 0) + self.alpha) / total for v in range(256)]
 
+    def answered(self, history):
+        """The context that the prediction is made from, or mixed up to, and how often it was seen."""
+        context = history[max(0, len(history) - self.order + 1) :]
+        shortest = 1 if context and self.smoothing == "backoff" else 0
+        for length in range(len(context), shortest - 1, -1):
+            tail = context[len(context) - length :]
+            if row := self.counts.get(tail):
+                return tail, sum(row.values())
+        return b"", 0
+
+    def contexts(self, data, reset_on=b""):
+        """`answered` for each byte; behind a byte of `reset_on` as at the start of a text."""
+        found, start = [], 0
+        for at in range(len(data)):
+            found.append(self.answered(data[start:at]))
+            if data[at] in reset_on:
+                start = at + 1
+        return found
+
     def entropies(self, data, reset_on=b""):
         """Of the prediction for each byte; behind a byte of `reset_on` as at the start of a text."""
         found, start = [], 0
@@ -100,6 +119,17 @@ def cut(starts, length, longest):
     """The same patches, those above `longest` bytes cut into pieces of it."""
     ends = [*starts[1:], length]
     return [at for start, end in zip(starts, ends, strict=False) for at in range(start, end, longest)]
+
+
+def reasons(data, starts, limited, rule, reset_on=b""):
+    """Why patches start at `limited`, which is `starts` and what a limit of length adds."""
+    return [
+        "first" if at == 0
+        else "reset" if data[at - 1] in reset_on
+        else rule if at in set(starts)
+        else "max_length"
+        for at in limited
+    ]  # fmt: skip
 
 
 def patches(data, starts):

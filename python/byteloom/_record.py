@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from typing import Any, ClassVar, NamedTuple
 
 __all__ = ["Record", "Span", "text_of"]
@@ -29,7 +30,7 @@ class Record:
 
     In plain data a record is a dict of its fields, with its `kind` first where it has one. Bytes are hex
     strings; a field `bytes` is followed by `text`, the same as text or `None` where that is no valid UTF-8.
-    Tuples are lists, spans lists of two numbers.
+    Tuples are lists, spans lists of two numbers, and numbers that JSON does not have are strings, as `"inf"`.
     """
 
     __slots__ = ()
@@ -66,4 +67,6 @@ def _plain(value: object) -> object:
         return [_plain(item) for item in value]
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return value

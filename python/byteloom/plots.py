@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import importlib
 import io
+import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._patch_records import PatchExplanation
 from .render import visible
 
 if TYPE_CHECKING:
@@ -136,7 +138,11 @@ def token_lengths(vocabularies: Mapping[str, Vocabulary]) -> Figure:
 
 
 def entropy(
-    explained: Any, starts: Sequence[int] = (), data: bytes = b"", *, threshold: float | None = None
+    explained: PatchExplanation | Iterable[float],
+    starts: Sequence[int] = (),
+    data: bytes = b"",
+    *,
+    threshold: float | None = None,
 ) -> Figure:
     """Entropy along a text, with lines where patches start.
 
@@ -144,17 +150,26 @@ def entropy(
         explained: A `PatchExplanation`, or the entropies in bits, one a byte.
         starts: Where patches start, in bytes; from the explanation if that is given.
         data: The bytes, to label up to 80 of them; likewise.
-        threshold: Draw a line at this entropy, in bits.
+        threshold: Draw a line at this entropy, in bits; by default at the `theta` of the explanation.
+
+    Raises:
+        ValueError: an explanation without entropies: explain with a model.
     """
-    values = list(explained) if not hasattr(explained, "patches") else list(explained.entropies)
-    if hasattr(explained, "patches"):
+    if isinstance(explained, PatchExplanation):
+        values = explained.entropies
+        if explained.bytes and not values:
+            message = "the explanation holds no entropies; pass a model to explain"
+            raise ValueError(message)
         starts = [patch.byte_span.start for patch in explained.patches]
         data = explained.bytes
+        threshold = explained.theta if threshold is None else threshold
+    else:
+        values = list(explained)
     figure, axes = _axes(10, 3.5)
     axes.step(range(len(values)), values, where="mid", color=_COLORS[0])
     for start in starts:
         axes.axvline(start - 0.5, color="#888888", linewidth=0.8, linestyle=":")
-    if threshold is not None:
+    if threshold is not None and math.isfinite(threshold):
         axes.axhline(
             threshold, color=_COLORS[5], linewidth=1, linestyle="--", label=f"threshold {threshold:g}"
         )

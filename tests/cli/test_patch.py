@@ -118,6 +118,35 @@ def test_an_object_for_programs(run, model, model_file):
         assert (found["bytes"], found["patches"]) == (len(SHORT), len(found["lengths"]))
 
 
+def test_why_patches_start(run, model, model_file):
+    patcher = model.patcher(theta=1.5, units="bits", max_patch_length=6)
+    options = bits(model_file, "--max-length", "6", "--text", SHORT, "--explain")
+    patches = patcher.explain(SHORT).patches
+    shown = run(*options, "--limit", "0").stdout.decode()
+    assert shown.startswith(run(*options[:-1]).stdout.decode())
+    for patch in patches:
+        span = f"bytes {patch.byte_span.start}-{patch.byte_span.end}"
+        rule = patch.start.rule.replace("_", " ")
+        assert f"  patch {patch.index + 1}, {span}: {rule}; entropy {patch.start.entropy:.3f}" in shown
+        assert f"{patch.explained[-1].entropy:.3f}" in shown
+    assert "more patches" not in shown
+    few = run(*options, "--limit", "2").stdout.decode()
+    assert few.endswith(f"\nand {len(patches) - 2} more patches; --limit 0 explains all\n")
+    assert "patch 2, " in few
+    assert "patch 3, " not in few
+    lines = run(*options, "--json").stdout.decode().splitlines()
+    assert [json.loads(line) for line in lines] == [patch.to_dict() for patch in patches]
+    assert run("patch", "--rule", "space", "--text", "", "--explain", "--json").stdout == b""
+
+
+def test_explanations_of_bytes_that_are_no_text(run, model_file, tmp_path):
+    (tmp_path / "raw").write_bytes(b"a\xff\x00b\x1b[31m")
+    for options in (bits(model_file), ("patch", "--rule", "byte")):
+        shown = run(*options, "raw", "--explain", "--color", "never").stdout
+        assert b"\x1b" not in shown
+        assert "⟨FF⟩  patch 2, bytes 1-2: ".encode() in shown
+
+
 def test_rules_without_a_model(run, special_tok, tok_file):
     for options, patcher in (
         (("space",), Patcher.space()),
@@ -180,6 +209,10 @@ def test_a_report_for_people_and_for_programs(run, model, special_tok, model_fil
         (("--rule", "byte", "--tokenizer", "x"), "--tokenizer"),
         (("--rule", "byte", "--lengths", "--boundaries"), "--boundaries"),
         (("--rule", "byte", "--json", "--lengths"), "--json"),
+        (("--rule", "byte", "--explain", "--report"), "--explain"),
+        (("--rule", "byte", "--limit", "3"), "--explain"),
+        (("--rule", "byte", "--explain", "--json", "--limit", "3"), "--json"),
+        (("--train", "-o", "x", "--explain"), "second step"),
         (("--rule", "byte", "--format", "npy"), "--lengths"),
         (("--rule", "byte", "one", "two"), "--report"),
         (("--rule", "byte", "one", "--text", "x"), "--text"),

@@ -224,6 +224,14 @@ def patch(tok: bl.Tokenizer) -> None:
     assert_type(report.word_starts.f1, float | None)
     assert_type(patcher.blt_example("text").tokens, npt.NDArray[np.int64])
     assert_type(bl.patching.byte_entropy([0.5, 0.5]), float)
+    explanation = patcher.explain("text")
+    assert_type(explanation, bl.explain.PatchExplanation)
+    assert_type(explanation.patches[0].explained[0].context, bytes)
+    assert_type(explanation.theta, float | None)
+    for patch in Patcher.space().explain_stream(b"text", model=model):
+        assert_type(patch, records.ExplainedPatch)
+        assert_type(patch.start.rule, str)
+    assert_type(model.contexts("text").seen, npt.NDArray[np.uint64])
     assert_type(bl.patching.patches_from_boundaries(b"text", [0, 2]), list[bytes])
 
 

@@ -84,6 +84,24 @@ def test_entropy_along_a_text():
         assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "·", "C3", "A9"]
 
 
+def test_entropy_of_an_explanation():
+    model = bl.ByteEntropyModel().train("the cat sat on the mat. " * 9)
+    explanation = model.patcher(theta=0.7, units="nats").explain("the mat")
+    line, *starts, limit = bl.plots.entropy(explanation).axes[0].get_lines()
+    assert list(line.get_ydata()) == model.entropies("the mat").tolist()
+    assert [start.get_xdata()[0] + 0.5 for start in starts] == [
+        patch.byte_span.start for patch in explanation.patches
+    ]
+    assert limit.get_ydata()[0] == explanation.theta
+    other = bl.plots.entropy(explanation, threshold=3).axes[0].get_lines()[-1]
+    assert other.get_ydata()[0] == 3
+    assert len(bl.plots.entropy(bl.patching.Patcher.space().explain("")).axes[0].get_lines()) == 1
+    with pytest.raises(ValueError, match="no entropies"):
+        bl.plots.entropy(bl.patching.Patcher.space().explain("the mat"))
+    unlimited = model.patcher(theta=float("inf"), units="bits").explain("the mat")
+    assert len(bl.plots.entropy(unlimited).axes[0].get_lines()) == 2
+
+
 def all_plots(result, vocab):
     yield bl.plots.texts(result)
     yield bl.plots.languages(result)

@@ -131,7 +131,10 @@ def hostile_things():
     start = explain.PatchStart(HOSTILE, 1.0, 0.5, 1.0, 0.5)
     scores = tuple(explain.ExplainedByte(place, byte, 1.5, data, 1) for place, byte in enumerate(data))
     patch = explain.ExplainedPatch(0, data, explain.Span(0, len(data)), start, scores)
-    yield "patches", explain.PatchExplanation(HOSTILE, data, (patch,)), 3
+    yield "patches", explain.PatchExplanation(HOSTILE, data, (patch,)), 3 + len(data)
+    yield "patch", patch, 2 + len(data)
+    model = bl.ByteEntropyModel().train(HOSTILE * 3)
+    yield "explained", model.patcher(theta=1, units="bits", reset_on=data).explain(HOSTILE), 0
     yield "plain patches", [(data, 0)], 1
     yield "segments", chat.segments([{"role": "user", "content": HOSTILE}]), 1
     names = [HOSTILE, "<b>"]

@@ -154,6 +154,20 @@ impl NativeEntropyModel {
         Ok(PyArray1::from_vec(py, entropies))
     }
 
+    /// For every byte of one document, the length of the longest context that its prediction is made from, and how often
+    /// that one was seen.
+    #[pyo3(signature = (data, /, *, reset_on = None))]
+    fn contexts<'py>(
+        &self,
+        data: &Bound<'py, PyAny>,
+        reset_on: Option<&[u8]>,
+    ) -> PyResult<(Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>)> {
+        let (py, text, model) = (data.py(), self::data(data, "data")?, self.model());
+        let set = reset_on.map(ByteSet::new);
+        let (lengths, seen) = run(py, ALWAYS_RELEASE, |poll| model.contexts(&text, set.as_ref(), poll))?;
+        Ok((PyArray1::from_vec(py, lengths), PyArray1::from_vec(py, seen)))
+    }
+
     /// The probabilities of the 256 bytes after a history that begins where its document does.
     #[pyo3(signature = (history, /))]
     fn distribution<'py>(&self, history: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {

@@ -7,12 +7,15 @@ import json as jsonlib
 import math
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+import byteloom
 from byteloom.cli.display import show_pieces, wants_color
 from byteloom.cli.files import check_output, open_output, read_source, say, shown
 from byteloom.cli.options import SIZE, TEXT, load_tokenizer, output_options, threads_option
@@ -91,7 +94,14 @@ class _Choice:
 @click.option("--lengths", is_flag=True, help="Print the lengths of the patches.")
 @click.option("--boundaries", is_flag=True, help="Print the places where patches start, in bytes.")
 @click.option("--report", is_flag=True, help="Print what the patches of FILES are like.")
-@click.option("--json", is_flag=True, help="Print an object for programs.")
+@click.option("--explain", is_flag=True, help="Show why each patch starts: entropies, contexts, the rule.")
+@click.option(
+    "--limit", type=click.IntRange(min=0), metavar="N",
+    help="With --explain: at most this many patches, 0 for all.  [default: 20]",
+)  # fmt: skip
+@click.option(
+    "--json", is_flag=True, help="Print an object for programs; with --explain a line for each patch, of all."
+)
 @click.option(
     "--format", "form", type=click.Choice(["text", "npy"]),
     help="For --lengths and --boundaries: decimal, or a NumPy file, as for -o NAME.npy.",
@@ -117,6 +127,8 @@ def command(
     lengths: bool,
     boundaries: bool,
     report: bool,
+    explain: bool,
+    limit: int | None,
     json: bool,
     form: str | None,
     color: str,
@@ -138,6 +150,7 @@ def command(
       byteloom patch -m english.entropy --theta 2 --units bits --text "the model predicts"
       byteloom patch -m english.entropy --target-size 4.5 --report book.txt
       byteloom patch -m english.entropy --theta 2 --units bits book.txt --lengths -o book.npy
+      byteloom patch -m english.entropy --theta 2 --units bits --text "the model" --explain
       byteloom patch --rule space book.txt --json
 
     Next: `byteloom patch -m english.entropy --target-size 4.5 --report FILE` finds a threshold for a text.
@@ -148,7 +161,8 @@ def command(
         raise click.UsageError("give FILES or --text, not both", ctx)
     check_output(output, force=force)
     if train:
-        if text is not None or lengths or boundaries or report or form or wanted != _nothing():
+        asked = lengths or boundaries or report or explain or form
+        if text is not None or asked or limit is not None or wanted != _nothing():
             raise click.UsageError("--train only counts FILES and saves a model; patch in a second step", ctx)
         if output is None or (output == "-" and json):
             raise click.UsageError("--train saves a model: name a file with -o", ctx)
@@ -160,8 +174,9 @@ def command(
         return
     if order is not None or smoothing is not None or alpha is not None:
         raise click.UsageError("--order, --smoothing and --alpha are for --train", ctx)
-    if lengths + boundaries + report > 1 or (json and (lengths or boundaries)):
-        raise click.UsageError("--lengths, --boundaries, --report and --json each print a result", ctx)
+    _check_results(lengths + boundaries + report + explain, json=json and (lengths or boundaries))
+    if limit is not None and (not explain or json):
+        raise click.UsageError("--limit is for --explain without --json", ctx)
     npy = form == "npy" or (form is None and (lengths or boundaries) and (output or "").endswith(".npy"))
     if form is not None and not (lengths or boundaries):
         raise click.UsageError("--format is for --lengths or --boundaries", ctx)
@@ -183,11 +198,19 @@ def command(
         elif lengths or boundaries:
             numbers = patcher.lengths(documents[0]) if lengths else patcher.boundaries(documents[0])
             write(b" ".join(b"%d" % number for number in numbers.tolist()) + b"\n")
+        elif explain and json:
+            for patch in patcher.explain_stream(documents[0]):
+                write(patch.to_json().encode() + b"\n")
         elif json:
             write(_whole(patcher, documents[0]).encode() + b"\n")
         else:
-            in_color = color == "always" or (output is None and wants_color(color))
-            write(_show(patcher, documents[0], color=in_color).encode() + b"\n")
+            most = None if not explain else 20 if limit is None else limit
+            for lines in _show(patcher, documents[0], most, color=_in_color(color, output)):
+                write(lines.encode() + b"\n")
+
+
+def _in_color(color: str, output: str | None) -> bool:
+    return color == "always" or (output is None and wants_color(color))
 
 
 def _nothing() -> _Choice:
@@ -224,6 +247,13 @@ def _say_trained(model: ByteEntropyModel, output: str, *, json: bool) -> None:
 
 
 # Patching.
+
+
+def _check_results(asked: int, *, json: bool) -> None:
+    """No two results: `json` is whether --json stands with one that it is not for."""
+    if asked > 1 or json:
+        names = "--lengths, --boundaries, --report, --explain and --json"
+        raise click.UsageError(f"{names} each print a result", click.get_current_context())
 
 
 def _check(wanted: _Choice, *, report: bool) -> None:
@@ -331,12 +361,21 @@ def _npy(numbers: Any) -> bytes:
     return file.getvalue()
 
 
-def _show(patcher: Patcher, data: bytes, *, color: bool) -> str:
+def _show(patcher: Patcher, data: bytes, most: int | None, *, color: bool) -> Iterator[str]:
+    """The patches, and why at most `most` of them start, 0 for all; `None` for no reasons."""
     patches = patcher.patches(data)
     ratio = f", {len(data) / len(patches):.2f} bytes per patch" if patches else ""
     summary = f"{len(patches):,} patch{'es' * (len(patches) != 1)}, {len(data):,} bytes{ratio}"
     pieces = show_pieces(((patch, False) for patch in patches), color=color, mark_lines=True)
-    return f"{pieces}\n\n{click.style(summary, dim=True) if color else summary}"
+    yield f"{pieces}\n\n{click.style(summary, dim=True) if color else summary}"
+    if most is None:
+        return
+    rest = len(patches)
+    for patch in islice(patcher.explain_stream(data), most or None):
+        yield "\n" + byteloom.render.terminal(patch, color=color)
+        rest = len(patches) - patch.index - 1
+    if rest:
+        yield f"\nand {rest:,} more patch{'es' * (rest != 1)}; --limit 0 explains all"
 
 
 def _table(found: PatchReport) -> str:

@@ -25,7 +25,7 @@ from ._functions import (
     patches_from_boundaries,
     relative_global_compute,
 )
-from ._model import ByteEntropyModel
+from ._model import ByteEntropyModel, Contexts
 from ._patcher import Patcher, PatchStream
 from ._report import Agreement, PatchReport
 
@@ -38,6 +38,7 @@ __all__ = [
     "Agreement",
     "BltExample",
     "ByteEntropyModel",
+    "Contexts",
     "PatchBatch",
     "PatchReport",
     "PatchStream",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from byteloom import _formats, _native
 from byteloom._training import Progress, document_iterator, expected_bytes, progress_callback
@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 
     from ._texts import Document, Text
 
-__all__ = ["ByteEntropyModel"]
+__all__ = ["ByteEntropyModel", "Contexts"]
 
 Smoothing = Literal["backoff", "witten-bell"]
 Errors = Literal["strict", "replace", "keep"]
+
+
+class Contexts(NamedTuple):
+    """What bytes were foretold from: see `ByteEntropyModel.contexts`."""
+
+    lengths: npt.NDArray[np.uint8]
+    """The length of each context in bytes, shape `(bytes,)`."""
+    seen: npt.NDArray[np.uint64]
+    """How often training saw each context, shape `(bytes,)`."""
 
 
 class ByteEntropyModel:
@@ -182,6 +191,25 @@ class ByteEntropyModel:
         [8.0, 8.0]
         """
         return self._native.entropies(utf8(data), reset_on=reset_bytes(reset_on))
+
+    def contexts(self, data: Text, *, reset_on: bytes | None = None) -> Contexts:
+        r"""Which bytes before it each byte was foretold from: what is left after backing off.
+
+        Args:
+            data: A text of any bytes, as for `entropies`.
+            reset_on: As for `entropies`.
+
+        Returns:
+            `Contexts(lengths, seen)`, with one value for each byte: how many bytes before it were looked at,
+            uint8 from 0 to `order - 1`, and how often training saw these, uint64. 0 and 0 is where the model
+            had nothing to go by. `"witten-bell"` mixes all shorter contexts with the one told.
+
+        >>> from byteloom.patching import ByteEntropyModel
+        >>> lengths, seen = ByteEntropyModel(order=3).train("abcabd").contexts("abxy")
+        >>> lengths.tolist(), seen.tolist()
+        ([0, 1, 2, 0], [6, 2, 2, 0])
+        """
+        return Contexts(*self._native.contexts(utf8(data), reset_on=reset_bytes(reset_on)))
 
     def distribution(self, history: Text) -> npt.NDArray[np.float64]:
         """The probability of each next byte after `history`: float64, shape `(256,)`; they add up to 1.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -33,6 +33,8 @@ from ._texts import (
 from ._tokens import token_starts
 
 if TYPE_CHECKING:
+    from byteloom.explain import ExplainedPatch, PatchExplanation
+
     from ._model import ByteEntropyModel
 
 __all__ = ["PatchStream", "Patcher", "Units", "from_bits", "to_bits"]
@@ -324,6 +326,55 @@ class Patcher:
         if self._model is None:
             raise PatchingError(f"rule {self._rule!r} goes by no entropies")
         return self._model.entropies(data, reset_on=self.reset_on)
+
+    def explain(self, data: Text, *, model: ByteEntropyModel | None = None) -> PatchExplanation:
+        """Why each patch starts where it does, as data: entropies, contexts and reasons.
+
+        The patches are those of `patches`. The records are described in `byteloom.explain`. All of them are
+        in memory at once, some hundred bytes for each byte of text: for more than some pages use
+        `explain_stream`.
+
+        Args:
+            data: A text of any bytes.
+            model: For rules that go by no entropies: a model to tell them by all the same.
+
+        Returns:
+            A `PatchExplanation`.
+
+        Raises:
+            PatchingError: `model` was given, and the rule has one of its own.
+
+        >>> from byteloom.patching import ByteEntropyModel
+        >>> model = ByteEntropyModel().train("the cat sat on the mat. " * 20)
+        >>> explanation = model.patcher(theta=1.5, units="bits").explain("the mat")
+        >>> for patch in explanation.patches:
+        ...     first = patch.explained[0]
+        ...     print(patch.bytes, patch.start.rule, round(first.entropy, 2), first.context, first.seen)
+        b't' first 3.16 b'' 480
+        b'he ' global 1.85 b't' 100
+        b'mat' global 1.74 b'he ' 40
+        """
+        from ._explain import explain  # noqa: PLC0415 - few programs explain
+
+        return explain(self, as_bytes(data), model)
+
+    def explain_stream(
+        self, data: Text, *, model: ByteEntropyModel | None = None
+    ) -> Iterator[ExplainedPatch]:
+        """The patches of `explain` one by one, each made when it is asked for.
+
+        A patch of more than `ExplainedPatch.MAX_BYTES` bytes comes in several records. Memory beyond the text
+        is that of a block of it, of the longest patch, and for rule `"bpe"` of all places where tokens start.
+        Arguments and errors are those of `explain`; errors are raised at once.
+
+        >>> from byteloom.patching import Patcher
+        >>> patches = Patcher.space().explain_stream("to be or not " * 100_000)
+        >>> [(patch.bytes, patch.start.rule) for _, patch in zip(range(2), patches)]
+        [(b'to ', 'first'), (b'be ', 'space')]
+        """
+        from ._explain import stream  # noqa: PLC0415 - as above
+
+        return stream(self, as_bytes(data), model)
 
     # What is made of them.
 

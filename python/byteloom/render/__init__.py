@@ -26,7 +26,7 @@ from byteloom._tokenizer import Tokenizer
 
 from ._blocks import Block, Chip, Strip
 from ._html import to_html, to_page
-from ._patches import patch_blocks
+from ._patches import patch_blocks, patch_record_blocks
 from ._signs import visible
 from ._terminal import color_wanted, to_terminal
 from ._views import (
@@ -90,10 +90,12 @@ def view(
     """Something that can be drawn.
 
     Args:
-        item: A `Tokenizer`; an explanation of a text, a pre-token or patches; a merge tree; a training trace;
-            a `Vocabulary`, a list of its entries, a `Usage`, a `Comparison`; an encoded conversation or its
-            segments; a list of patches, each `bytes` or `(bytes, start)`.
-        text: With a tokenizer: the text to show in tokens, or a conversation that it encoded.
+        item: A `Tokenizer`; a `Patcher` with a text; an explanation of a text, a pre-token, patches or one
+            patch; a merge tree; a training trace; a `Vocabulary`, a list of its entries, a `Usage`, a
+            `Comparison`; an encoded conversation or its segments; a list of patches, each `bytes` or
+            `(bytes, start)`.
+        text: With a tokenizer: the text to show in tokens, or a conversation that it encoded. With a patcher:
+            the text to explain.
         ids: With a tokenizer: ids to show instead.
         allowed_special: Special tokens that the text may spell; all others are shown as the text they are.
         limit: Draw at most this many tokens, patches or steps, and say how many more there are.
@@ -113,6 +115,8 @@ def view(
         if text is not None:
             return View(chat_blocks(text, item, limit=limit))
         return View(tokenizer_blocks(item))
+    if isinstance(text, (str, bytes)) and (explain := getattr(item, "explain", None)) is not None:
+        return View(patch_blocks(explain(text), limit=limit))
     return View(_blocks_of(item, limit))
 
 
@@ -168,6 +172,8 @@ def _blocks_of(item: Any, limit: int) -> Iterable[Block]:
     kind = getattr(item, "kind", "")
     if kind in by_kind:
         return by_kind[kind](item, limit=limit)
+    if kind == "patch":
+        return patch_record_blocks(item)
     if kind in ("pretoken", "special"):
         return _steps.part_blocks(item)
     if type(item).__name__ == "MergeTree":

@@ -33,6 +33,7 @@ use crate::train::{Hook, InvalidUtf8};
 use count::Counter;
 use counts::{GRAM_BYTES, Grams};
 use math::log2;
+use trie::Node;
 
 /// The memory that the counts of a model may take, if nothing else is asked for.
 pub const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
@@ -336,6 +337,36 @@ impl EntropyModel {
         Ok(if text.is_empty() { 0.0 } else { bits / text.len() as f64 })
     }
 
+    /// For every byte of `text`, of how many bytes before it the longest context is that the prediction is made from, and
+    /// how often training saw that one; 0 and 0 where the model knows nothing.
+    ///
+    /// `reset_on` is that of [`Self::entropies`].
+    pub fn contexts(
+        &self,
+        text: &[u8],
+        reset_on: Option<&ByteSet>,
+        poll: Poll<'_>,
+    ) -> Result<(Vec<u8>, Vec<u64>)> {
+        let trie = self.with_rows(poll)?;
+        let (mut lengths, mut seen) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
+        for part in parts(text, reset_on) {
+            for end in part.clone() {
+                if lengths.len() % BYTES_PER_LOOK == 0 {
+                    poll()?;
+                }
+                let history = &text[part.start..end];
+                let node = match self.0.config.smoothing {
+                    Smoothing::Backoff => chosen(trie, history),
+                    Smoothing::WittenBell => trie.path(history).last(),
+                };
+                let row = node.map(|node| trie.levels[node.level].rows.get(node.index));
+                lengths.push(node.map_or(0, |node| node.level as u8));
+                seen.push(row.map_or(0, |(_, counts)| counts.iter().sum()));
+            }
+        }
+        Ok((lengths, seen))
+    }
+
     /// Figures about the model. Compiles it.
     pub fn info(&self, poll: Poll<'_>) -> Result<EntropyInfo> {
         let trie = self.trie(poll)?;
@@ -349,11 +380,14 @@ impl EntropyModel {
     }
 }
 
-/// The row that back-off predicts from.
+/// The context that back-off predicts from.
+fn chosen(trie: &Trie, history: &[u8]) -> Option<Node> {
+    if history.is_empty() || trie.reach() == 0 { trie.path(&[]).next() } else { trie.longest(history) }
+}
+
+/// Its row.
 fn chosen_row<'t>(trie: &'t Trie, history: &[u8]) -> Option<(&'t [u8], &'t [u64])> {
-    let node =
-        if history.is_empty() || trie.reach() == 0 { trie.path(&[]).next() } else { trie.longest(history) };
-    node.map(|node| trie.levels[node.level].rows.get(node.index))
+    chosen(trie, history).map(|node| trie.levels[node.level].rows.get(node.index))
 }
 
 /// A set of bytes.

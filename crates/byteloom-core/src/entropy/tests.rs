@@ -209,6 +209,30 @@ fn equal_counts_have_equal_entropies() {
 }
 
 #[test]
+fn the_context_that_answers_is_the_longest_seen() {
+    let documents: [&[u8]; 2] = [b"abcabdabd abcdefgh", b"\0\0a"];
+    for smoothing in [Smoothing::Backoff, Smoothing::WittenBell] {
+        for order in 1..=8 {
+            let model = trained(config(order, smoothing), 1, &documents);
+            let plain = Plain::new(order, 0.01, &documents);
+            for text in [&b"abdabcxabcdefghabd"[..], b"\0\0\0az", b""] {
+                let (lengths, seen) = model.contexts(text, None, &mut || Ok(())).unwrap();
+                assert_eq!((lengths.len(), seen.len()), (text.len(), text.len()));
+                for end in 0..text.len() {
+                    let longest = end.min(order - 1);
+                    let shortest = if smoothing == Smoothing::Backoff { longest.min(1) } else { 0 };
+                    let found = (shortest..=longest).rev().find_map(|length| {
+                        let row = plain.counts.get(&text[end - length..end])?;
+                        Some((length as u8, row.values().sum::<u64>()))
+                    });
+                    assert_eq!((lengths[end], seen[end]), found.unwrap_or((0, 0)), "{order} {end}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn behind_a_reset_a_line_stands_alone() {
     let lines: [&[u8]; 4] = [b"the cat\n", b"\n", b"the hat\n", b"the"];
     let text = lines.concat();
