@@ -13,6 +13,9 @@ use crate::options::{integer, threads as thread_option};
 use crate::text::{self, Surrogates, Text};
 use crate::work::run;
 
+/// Lengths of contexts, and how often each was seen.
+type Contexts<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
+
 /// The native half of `byteloom.patching.ByteEntropyModel`: a place for a model, which itself never changes.
 #[pyclass(frozen, module = "byteloom._native")]
 pub struct NativeEntropyModel(Mutex<EntropyModel>);
@@ -157,11 +160,7 @@ impl NativeEntropyModel {
     /// For every byte of one document, the length of the longest context that its prediction is made from, and how often
     /// that one was seen.
     #[pyo3(signature = (data, /, *, reset_on = None))]
-    fn contexts<'py>(
-        &self,
-        data: &Bound<'py, PyAny>,
-        reset_on: Option<&[u8]>,
-    ) -> PyResult<(Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>)> {
+    fn contexts<'py>(&self, data: &Bound<'py, PyAny>, reset_on: Option<&[u8]>) -> PyResult<Contexts<'py>> {
         let (py, text, model) = (data.py(), self::data(data, "data")?, self.model());
         let set = reset_on.map(ByteSet::new);
         let (lengths, seen) = run(py, ALWAYS_RELEASE, |poll| model.contexts(&text, set.as_ref(), poll))?;
