@@ -18,8 +18,8 @@ from byteloom.errors import PatchingError
 from ._batch import PatchBatch
 from ._blt import BltExample, blt_example
 from ._report import PatchReport, report
+from ._starts import token_starts
 from ._texts import Boundaries, Document, Lengths, Text, as_bytes, reset_bytes, spans, utf8, whole_number
-from ._tokens import token_starts
 
 if TYPE_CHECKING:
     from ._model import ByteEntropyModel
