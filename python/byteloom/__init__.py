@@ -26,6 +26,7 @@ from .errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import chat as chat
+    from . import explain as explain
     from . import languages as languages
     from . import patching as patching
     from . import plots as plots
@@ -55,7 +56,7 @@ _LATER = {
 }
 
 # Modules that are there as `byteloom.name` without an import of their own.
-_MODULES = ("chat", "languages", "patching", "plots", "render")
+_MODULES = ("chat", "explain", "languages", "patching", "plots", "render")
 
 __all__ = [
     "ByteEntropyModel",
