@@ -80,7 +80,7 @@ def stream(
     return _Builder(tok).parts(native)
 
 
-_REMEMBERED = 2048
+_REMEMBERED = 4096
 _REMEMBERED_BYTES = 32
 """So many short pre-tokens share their records where they come again: most words of a text do."""
 

@@ -18,7 +18,11 @@ class Span(NamedTuple):
 
 
 def text_of(data: bytes) -> str | None:
-    """`data` as text, or `None` where it is no valid UTF-8, such as half a character."""
+    """`data` as text, or `None` where it is no valid UTF-8, such as half a character.
+
+    >>> text_of("é".encode()), text_of("é".encode()[:1])
+    ('é', None)
+    """
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ._record import text_of
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from ._tokenizer import Tokenizer
 
-__all__ = ["TokenTable", "is_text", "ordinary_tokens"]
+__all__ = ["TokenTable", "ordinary_tokens"]
 
 
 def ordinary_tokens(tok: Tokenizer) -> Iterator[tuple[int, bytes]]:
@@ -24,19 +26,6 @@ def ordinary_tokens(tok: Tokenizer) -> Iterator[tuple[int, bytes]]:
                 yield token, tok.id_to_bytes(token)
             except KeyError:  # a hole
                 continue
-
-
-def is_text(token: bytes) -> bool:
-    """Whether bytes are whole characters: valid UTF-8.
-
-    >>> is_text("é".encode()), is_text("é".encode()[:1])
-    (True, False)
-    """
-    try:
-        token.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 class TokenTable:
@@ -64,5 +53,5 @@ class TokenTable:
 
         partial = np.zeros(self._tok.max_token_id + 1, dtype=np.bool_)
         for id_, token in ordinary_tokens(self._tok):
-            partial[id_] = not is_text(token)
+            partial[id_] = text_of(token) is None
         return partial

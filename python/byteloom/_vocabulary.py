@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ._comparison import csv_text
-from ._record import Record
+from ._record import Record, text_of
 from ._sources import Texts, named_sources
 from ._tokenizer import Tokenizer
-from ._tokens import TokenTable, is_text, ordinary_tokens
+from ._tokens import ordinary_tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class Entry(Record):
     @property
     def text(self) -> str | None:
         """The token as text, or `None` where it holds a part of a character."""
-        return self.bytes.decode() if is_text(self.bytes) else None
+        return text_of(self.bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,6 @@ class Vocabulary:
             message = f"a Vocabulary is made of a Tokenizer, not of {type(tok).__name__}"
             raise TypeError(message)
         self.tokenizer = tok
-        self.table = TokenTable(tok)
 
     @cached_property
     def _entries(self) -> list[Entry]:
@@ -156,8 +155,7 @@ class Vocabulary:
 
         Args:
             what: Text or bytes that the token must hold, or a compiled regex that must be found in it. A
-            regex
-                of text sees only tokens that are whole characters; bytes and a regex of bytes see all.
+                regex of text sees only tokens that are whole characters; bytes and a regex of bytes see all.
 
         >>> import byteloom as bl, re
         >>> vocab = bl.Vocabulary(bl.Tokenizer.train("low lower lowest", vocab_size=259))
@@ -212,8 +210,7 @@ class Vocabulary:
 
         Args:
             texts: A text, a path, several of them, or a mapping of names to them, as for `compare`. They are
-            read
-                as ordinary text.
+                read as ordinary text.
             errors: `"strict"`, or `"replace"` for bytes that are not UTF-8 and lone surrogates.
 
         >>> import byteloom as bl
@@ -294,7 +291,7 @@ def unreachable_tokens(tok: Tokenizer, tokens: list[tuple[int, bytes]]) -> list[
             found.append(Unreachable(id_, token, tuple(whole), "duplicate"))
         elif whole != [id_]:
             found.append(Unreachable(id_, token, tuple(ids), "merges"))
-        elif is_text(token):
+        elif text_of(token) is not None:
             # Parts of characters are split differently once the other part is there.
             found.append(Unreachable(id_, token, tuple(ids), "pattern"))
     return found
@@ -374,9 +371,9 @@ def script_of(token: bytes) -> str:
     >>> script_of("é".encode()[:1])
     'partial'
     """
-    if not is_text(token):
+    text = text_of(token)
+    if text is None:
         return "partial"
-    text = token.decode()
     scripts = {script for script in map(_script_of_letter, text) if script}
     if len(scripts) == 1:
         return scripts.pop()

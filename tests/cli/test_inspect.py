@@ -195,7 +195,10 @@ def test_explain_shows_every_step(run, special_tok, tok_file):
             assert f" {token.id}" in done
     assert "└─ " in done
     short = run("explain", tok_file, "--text", TEXT, "--limit", "2").stdout.decode()
-    assert f"and {len(explanation.parts) - 2} more pre-tokens" in short
+    assert short.count("matched by") == 2
+    assert short.endswith("\nand more; --limit 0 explains all\n")
+    whole = run("explain", tok_file, "--text", TEXT, "--limit", "0").stdout.decode()
+    assert "and more" not in whole
     assert "└─ " not in short
 
 
@@ -217,3 +220,45 @@ def test_explain_and_special_tokens(run, tok_file):
     assert "⟦" not in run("explain", tok_file, "--text", "<|pad|>", "--ordinary").stdout.decode()
     raw = run("explain", tok_file, "--bytes", stdin=b"\xff")
     assert "⟨FF⟩" in raw.stdout.decode()
+
+
+def test_a_page_of_an_explanation_holds_what_was_asked_for(run, special_tok, tok_file, tmp_path):
+    text = "low " * 5000
+    run("explain", tok_file, "--text", text, "--limit", "2", "--html", "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("matched by") == 2
+    assert "the first 2 pre-tokens" in page
+    assert len(page) < 1_000_000
+
+
+def test_a_sample_from_standard_input(run, special_tok, tok_file):
+    compared = run("compare", tok_file, "--file", "-", "--json", stdin=TEXT.encode())
+    figures = json.loads(compared.stdout)["figures"]
+    ordinary = special_tok.encode(TEXT, disallowed_special=())
+    assert [(row["source"], row["tokens"]) for row in figures] == [("standard input", len(ordinary))]
+    used = json.loads(
+        run("vocab", tok_file, "--file", "-", "--first-use", "--json", stdin=TEXT.encode()).stdout
+    )
+    assert {row["id"] for row in used} == set(ordinary)
+
+
+def test_no_text_hides_another_of_its_name(run, tok_file, tmp_path):
+    (tmp_path / "text").write_text("low lower", encoding="utf-8")
+    done = run("compare", tok_file, "--text", "hello", "--file", "text", "--json")
+    figures = json.loads(done.stdout)["figures"]
+    assert [row["byte_count"] for row in figures] == [5, 9]
+    assert len({row["source"] for row in figures}) == 2
+
+
+@pytest.mark.parametrize("command", [["compare"], ["vocab", "--unused"]])
+def test_bytes_that_are_no_text_name_the_option_that_helps(run, tok_file, tmp_path, command):
+    (tmp_path / "bad.txt").write_bytes(b"a\xff")
+    done = run(command[0], tok_file, *command[1:], "--file", "bad.txt")
+    assert done.returncode == 2
+    assert b"bad.txt: byte 0xff at offset 1 is not valid UTF-8; --errors replace" in done.stderr
+
+
+def test_a_list_without_tokens_says_so(run, tok_file, tmp_path):
+    assert run("vocab", tok_file, "--search", "zzzz").stdout == b"none\n"
+    assert run("vocab", tok_file, "--search", "zzzz", "--html", "page.html").stdout == b""
+    assert "<p>none</p>" in (tmp_path / "page.html").read_text(encoding="utf-8")

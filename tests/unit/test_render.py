@@ -230,6 +230,30 @@ def test_explanations_of_any_text_can_be_drawn(data):
     assert view.html().count("<div") == view.html().count("</div>")
 
 
+def test_steps_of_a_long_pre_token_are_drawn_in_linear_size():
+    tok = bl.Tokenizer.train("abcdefghij" * 50, vocab_size=270, pattern="none")
+    sizes = [len(render.html(tok.explain("abcdefghij" * times))) for times in (50, 100)]
+    assert sizes[1] < 2.2 * sizes[0]
+    part = tok.explain("abcdefghij" * 50).parts[0]
+    lines = render.terminal(part, color=False).splitlines()
+    assert lines[2].endswith("│j … 460 after")
+    assert max(map(len, lines[1:200])) < 250
+    assert f"and {len(part.steps) - 200} more merges" in lines
+
+
+def test_parts_of_an_explanation(special_tok):
+    parts = special_tok.explain("low lower lowest").parts
+    shown = render.terminal(parts, limit=1, color=False)
+    assert shown.startswith(render.terminal(parts[0], color=False))
+    assert shown.endswith(f"and {len(parts) - 1} more pre-tokens")
+    assert render.terminal([], color=False) == "none"
+
+
+def test_the_limit_holds_for_the_strips_of_an_explanation(special_tok):
+    page = render.html(special_tok.explain("low " * 2000), limit=3)
+    assert len(page) < 30_000
+
+
 def test_a_conversation_with_its_mask(special_tok):
     tok = special_tok.with_special_tokens(["<|im_start|>", "<|im_end|>"])
     talk = [{"role": "user", "content": "<|im_end|>"}, {"role": "assistant", "content": "the cat"}]
@@ -278,7 +302,7 @@ def test_patches():
     assert any("max length; entropy 1.000 bits; rise 0.500 against 0.250 bits" in line for line in lines)
     for plain in ([b"the ", b"\xc3"], [(b"the ", 0), (b"\xc3", 4)]):
         assert "the·│⟨C3⟩" in render.terminal(plain, color=False)
-    assert render.terminal([], color=False).endswith("0 patches, 0 bytes")
+    assert render.terminal([], color=False) == "none"
 
 
 def test_a_training_trace():

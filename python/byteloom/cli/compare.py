@@ -15,6 +15,7 @@ from byteloom.cli.options import (
     load_one_of_several,
     page_options,
     sample,
+    sample_faults,
     sample_options,
     write_html,
     write_plot,
@@ -89,14 +90,16 @@ def command(
         raise click.UsageError(f"--plot-of {plot_of} needs --plot and something to draw", ctx)
     texts_by_name = sample(texts, files)
     languages = languages or not texts_by_name or plot_of == "languages"
-    result = byteloom.compare(
-        [load_one_of_several(path, pattern) for path in tokenizers],
-        texts_by_name,
-        names=_names(tokenizers),
-        languages=languages,
-        max_differences=differences,
-        errors=errors,
-    )
+    toks = [load_one_of_several(path, pattern) for path in tokenizers]
+    with sample_faults():
+        result = byteloom.compare(
+            toks,
+            texts_by_name,
+            names=_names(tokenizers),
+            languages=languages,
+            max_differences=differences,
+            errors=errors,
+        )
     if plot is not None:
         kind = plot_of or ("languages" if languages else "texts")
         write_plot(plot, lambda: getattr(byteloom.plots, kind)(result), force=force)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 import click
@@ -19,6 +20,7 @@ from byteloom.cli.options import (
     tokenizer_argument,
     write_html,
 )
+from byteloom.explain import Part
 
 
 @click.command("explain")
@@ -77,8 +79,11 @@ def command(
     whole = source_text(file, text, errors=errors, raw=raw)
     special = special_choice(tok, allowed_special, ordinary=ordinary)
     if html is not None:
-        picture = byteloom.render.view(tok.explain(whole, **special), limit=limit or len(whole))
-        write_html(html, picture, title="From text to tokens", force=force)
+        strip = byteloom.render.view(tok, whole, allowed_special=special["allowed_special"])
+        shown, more = _first(tok.explain_stream(whole, **special), limit or None)
+        title = f"From text to tokens: the first {limit} pre-tokens" if more else "From text to tokens"
+        parts = byteloom.render.view(shown, limit=len(shown))
+        write_html(html, strip, parts, title=title, force=force)
     if json:
         for part in tok.explain_stream(whole, **special):
             click.echo(part.to_json())
@@ -95,11 +100,16 @@ def _print(
     limit: int | None,
     color: bool,
 ) -> None:
-    parts = tok.explain_stream(text, **special)
     allowed = special["allowed_special"]
     click.echo(byteloom.render.terminal(tok, text, color=color, allowed_special=allowed), color=color)
+    parts = tok.explain_stream(text, **special)
     for part in islice(parts, limit):
         click.echo("\n" + byteloom.render.terminal(part, color=color, details=trees), color=color)
-    rest = sum(1 for _ in parts)
-    if rest:
-        click.echo(f"\nand {rest:,} more pre-tokens; --limit 0 explains all")
+    if next(parts, None) is not None:
+        click.echo("\nand more; --limit 0 explains all")
+
+
+def _first(parts: Iterator[Part], limit: int | None) -> tuple[list[Part], bool]:
+    """The first parts, and whether there are more; what is not shown is not explained."""
+    shown = list(islice(parts, limit))
+    return shown, next(parts, None) is not None

@@ -25,6 +25,7 @@ __all__ = [
     "output_options",
     "page_options",
     "sample",
+    "sample_faults",
     "sample_options",
     "source_text",
     "special_choice",
@@ -145,7 +146,7 @@ def sample_options(function: F) -> F:
             multiple=True,
             type=click.Path(),
             metavar="FILE",
-            help="Take this file; may be given several times.",
+            help="Take this file, or - for standard input; may be given several times.",
         ),
         click.option(
             "-t",
@@ -171,13 +172,26 @@ class AnyPath:
         return self._path
 
 
-def sample(texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, str | os.PathLike[str]]:
+def sample(texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, str | bytes | os.PathLike[str]]:
     """What `sample_options` were given, by name."""
-    named: dict[str, str | os.PathLike[str]] = {
+    named: dict[str, str | bytes | os.PathLike[str]] = {
         (f"text {place}" if len(texts) > 1 else "text"): text for place, text in enumerate(texts, 1)
     }
-    named.update((shown(file), AnyPath(file)) for file in files)
+    for file in dict.fromkeys(files):  # a file that is given twice counts once
+        name = source_name(file)
+        if name in named:  # of a text, or two names that look alike
+            name = f"{name} (file {len(named) + 1})"
+        named[name] = read_source(file) if file == "-" else AnyPath(file)
     return named
+
+
+@contextmanager
+def sample_faults() -> Iterator[None]:
+    """Say of a sample that is no valid text which option repairs it."""
+    try:
+        yield
+    except byteloom.TextError as error:
+        raise byteloom.TextError(str(error).replace("errors='replace'", "--errors replace")) from None
 
 
 def page_options(function: F) -> F:

@@ -18,6 +18,7 @@ from byteloom.cli.options import (
     load_tokenizer,
     page_options,
     sample,
+    sample_faults,
     sample_options,
     tokenizer_argument,
     write_html,
@@ -122,7 +123,8 @@ def command(
     elif unreachable:
         records = vocab.unreachable()
     elif named:
-        usage = vocab.usage(named, errors=errors)
+        with sample_faults():
+            usage = vocab.usage(named, errors=errors)
         records = usage.never if unused else usage.used
     most = limit if limit is not None else 20 if not (json or csv) else 0
     item = vocab if records is None else records
@@ -133,8 +135,6 @@ def command(
     if json or csv:
         rows = vocab.longest(20) if records is None else records
         _for_programs(vocab, rows[: most or None], summary=records is None, as_csv=csv)
-    elif records is not None and not records:
-        click.echo("none")
     elif plot is None and html is None:
         colored = wants_color(color)
         click.echo(byteloom.render.terminal(item, color=colored, limit=most or len(item)), color=colored)

@@ -18,6 +18,7 @@ from byteloom.errors import PatchingError
 from ._batch import PatchBatch
 from ._blt import BltExample, blt_example
 from ._report import PatchReport, report
+from ._starts import token_starts
 from ._texts import (
     Boundaries,
     Document,
@@ -30,7 +31,6 @@ from ._texts import (
     utf8,
     whole_number,
 )
-from ._tokens import token_starts
 
 if TYPE_CHECKING:
     from byteloom.explain import ExplainedPatch, PatchExplanation

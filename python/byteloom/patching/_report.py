@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ._starts import token_starts, word_starts
 from ._texts import Document, Integers, documents
-from ._tokens import token_starts, word_starts
 
 if TYPE_CHECKING:
     from byteloom._tokenizer import Tokenizer

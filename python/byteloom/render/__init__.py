@@ -24,7 +24,7 @@ from typing import Any, Literal
 from byteloom import _native
 from byteloom._tokenizer import Tokenizer
 
-from ._blocks import Block, Chip, Strip
+from ._blocks import Block, Chip, Note, Strip
 from ._html import to_html, to_page
 from ._patches import patch_blocks, patch_record_blocks
 from ._signs import visible
@@ -44,6 +44,7 @@ __all__ = ["View", "color_wanted", "html", "page", "pieces", "terminal", "view",
 
 # More tokens or parts than this are counted and not drawn.
 _LIMIT = 500
+_PARTS = ("pretoken", "special")
 
 
 class View:
@@ -90,8 +91,8 @@ def view(
     """Something that can be drawn.
 
     Args:
-        item: A `Tokenizer`; a `Patcher` with a text; an explanation of a text, a pre-token, patches or one
-            patch; a merge tree; a training trace; a `Vocabulary`, a list of its entries, a `Usage`, a
+        item: A `Tokenizer`; a `Patcher` with a text; an explanation of a text or of patches, its parts or a
+            part; a merge tree; a training trace; a `Vocabulary`, a list of its entries, a `Usage`, a
             `Comparison`; an encoded conversation or its segments; a list of patches, each `bytes` or
             `(bytes, start)`.
         text: With a tokenizer: the text to show in tokens, or a conversation that it encoded. With a patcher:
@@ -155,31 +156,40 @@ def _blocks_of(item: Any, limit: int) -> Iterable[Block]:
     if isinstance(getattr(item, "segments", None), Sequence):
         return chat_blocks(item, None, limit=limit)
     if isinstance(item, Sequence) and not isinstance(item, (str, bytes)):
-        if item and all(isinstance(one, (Entry, ScriptShare, Unreachable, Used)) for one in item):
+        if not item:
+            return [Note("none")]
+        if all(isinstance(one, (Entry, ScriptShare, Unreachable, Used)) for one in item):
             return records_blocks(item, limit=limit)
-        if item and all(hasattr(one, "trained") and hasattr(one, "text") for one in item):
+        if all(hasattr(one, "trained") and hasattr(one, "text") for one in item):
             return chat_blocks(item, None, limit=limit)
         if all(isinstance(one, (bytes, tuple)) for one in item):
             return patch_blocks(item, limit=limit)
 
     from . import _steps  # noqa: PLC0415
 
+    if isinstance(item, Sequence) and all(_kind(one) in _PARTS for one in item):
+        return _steps.parts_blocks(item, limit=limit)
+
     by_kind: dict[str, Callable[..., Iterable[Block]]] = {
         "explanation": _steps.explanation_blocks,
         "patch_explanation": patch_blocks,
         "training_trace": _steps.trace_blocks,
     }
-    kind = getattr(item, "kind", "")
+    kind = _kind(item)
     if kind in by_kind:
         return by_kind[kind](item, limit=limit)
     if kind == "patch":
         return patch_record_blocks(item)
-    if kind in ("pretoken", "special"):
+    if kind in _PARTS:
         return _steps.part_blocks(item)
     if type(item).__name__ == "MergeTree":
         return _steps.tree_blocks(item)
     message = f"there is no picture of {type(item).__name__}; view names what can be drawn"
     raise TypeError(message)
+
+
+def _kind(item: Any) -> str:
+    return str(getattr(item, "kind", ""))
 
 
 def terminal(

@@ -30,10 +30,12 @@ border-radius:3px;padding:.08em .14em;margin:0 1px;
 .byteloom .s4{background:rgba(139,92,246,.22)}.byteloom .s5{background:rgba(20,184,166,.22)}
 .byteloom .special{font-weight:bold;border:2px solid;border-radius:1px;background:rgba(200,40,40,.25)}
 .byteloom .on{border-bottom:3px solid}.byteloom .off{opacity:.6}
+.byteloom .wide{overflow-x:auto}
 .byteloom table{border-collapse:collapse;margin:.4em 0;font-size:.92em}
 .byteloom caption{text-align:left;font-weight:bold;padding:.2em 0}
 .byteloom.byteloom th,.byteloom.byteloom td{text-align:left;padding:.15em .7em .15em 0;
 border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;background:none}
+.byteloom td:not(.n){min-width:6em}
 .byteloom.byteloom td.n,.byteloom.byteloom th.n{text-align:right;font-variant-numeric:tabular-nums}
 .byteloom ul{list-style:none;margin:0;padding-left:1.4em;border-left:1px solid rgba(128,128,128,.5)}
 .byteloom ul.root{border:0;padding-left:0}
@@ -137,7 +139,7 @@ def _table(table: Table) -> str:
     names = cells(table.columns, "th", ' scope="col"')
     head = f"<thead>{names}</thead>" if any(table.columns) else ""
     body = "".join(cells(row, "td") for row in table.rows)
-    return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
+    return f'<div class="wide"><table>{caption}{head}<tbody>{body}</tbody></table></div>'
 
 
 def _node(node: Node) -> str:

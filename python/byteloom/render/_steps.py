@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from byteloom.explain import Explanation, MergeStep, MergeTree, PreToken, Special, TrainingTrace
+from byteloom.explain import Explanation, MergeStep, MergeTree, Part, PreToken, Special, TrainingTrace
 
 from ._blocks import Block, Chip, Details, Heading, Inline, Node, Note, Strip, Table, Tree
 from ._views import number, plural
 
-__all__ = ["explanation_blocks", "part_blocks", "trace_blocks", "tree_blocks"]
+__all__ = ["explanation_blocks", "part_blocks", "parts_blocks", "trace_blocks", "tree_blocks"]
 
 _LOSERS = 3
+_STEPS = 200
+_SYMBOLS = 40
+"""So many merges of a pre-token, and symbols of a state, are drawn: each merge draws the state after it."""
 
 
 def explanation_blocks(explanation: Explanation, *, limit: int) -> Iterator[Block]:
     """A text, its pre-tokens, and for each of them the steps to its tokens."""
     parts, tokens = explanation.parts, explanation.tokens
     pretokens = {part.index for part in parts if isinstance(part, PreToken)}
+    shown = parts[:limit]
+    of_shown = [token for part in shown for token in part.tokens]
     yield Heading("From text to tokens", 2)
-    yield Strip(tuple(_part_chip(part, place) for place, part in enumerate(parts)), "Pre-tokens")
+    yield Strip(tuple(_part_chip(part, place) for place, part in enumerate(shown)), "Pre-tokens")
     yield Strip(
         tuple(
             Chip(token.bytes, place, _chip_kind(token), f"id {token.id}")
-            for place, token in enumerate(tokens)
+            for place, token in enumerate(of_shown)
         ),
         "Tokens",
     )
@@ -32,6 +37,11 @@ def explanation_blocks(explanation: Explanation, *, limit: int) -> Iterator[Bloc
         f"{plural(explanation.characters, 'character')}, {plural(len(explanation.bytes), 'byte')}, "
         f"{plural(len(pretokens), 'pre-token')}, {plural(len(tokens), 'token')}"
     )
+    yield from parts_blocks(parts, limit=limit)
+
+
+def parts_blocks(parts: Sequence[Part], *, limit: int) -> Iterator[Block]:
+    """Some pre-tokens and special tokens, one after another."""
     for part in parts[:limit]:
         yield from part_blocks(part)
     if len(parts) > limit:
@@ -68,9 +78,10 @@ def _pretoken_blocks(part: PreToken) -> Iterator[Block]:
     if part.steps:
         yield _steps_table(part)
     elif len(part.symbols) > 1 and not part.steps_left_out:
-        yield Note(("no merge joins any of ", *_state(part.bytes, next(part.states()))))
-    if part.steps_left_out:
-        yield Note(f"and {plural(part.steps_left_out, 'more merge')}")
+        yield Note(("no merge joins any of ", *_state(part.bytes, next(part.states()), 0)))
+    more = part.steps_left_out + len(part.steps[_STEPS:])
+    if more:
+        yield Note(f"and {plural(more, 'more merge')}")
     if part.whole:
         yield Note("The pre-token is in the vocabulary and is taken whole, without merging.")
     found: list[str | Chip] = []
@@ -84,9 +95,9 @@ def _pretoken_blocks(part: PreToken) -> Iterator[Block]:
 
 def _steps_table(part: PreToken) -> Table:
     whole = part.bytes
-    states = list(part.states())
-    rows: list[tuple[Inline, ...]] = [("", "", "", "", _state(whole, states[0]))]
-    for step, state in zip(part.steps, states[1:], strict=True):
+    states = part.states()
+    rows: list[tuple[Inline, ...]] = [("", "", "", "", _state(whole, next(states), 0))]
+    for step, state in zip(part.steps[:_STEPS], states, strict=False):
         pair = (
             Chip(step.left_bytes, kind="quiet"),
             " + ",
@@ -94,13 +105,24 @@ def _steps_table(part: PreToken) -> Table:
             " → ",
             Chip(step.result_bytes, kind="quiet"),
         )
-        rows.append((str(step.index + 1), pair, number(step.rank), _waiting(step), _state(whole, state)))
+        rows.append(
+            (str(step.index + 1), pair, number(step.rank), _waiting(step), _state(whole, state, step.at))
+        )
     columns = ("step", "merge", "rank", "had to wait (rank)", "symbols")
     return Table(columns, tuple(rows), frozenset((0, 2)))
 
 
-def _state(whole: bytes, state: Iterable[tuple[int, tuple[int, int]]]) -> tuple[Chip, ...]:
-    return tuple(Chip(whole[a:b], place, title=f"id {id_}") for place, (id_, (a, b)) in enumerate(state))
+def _state(whole: bytes, state: Sequence[tuple[int, tuple[int, int]]], around: int) -> tuple[str | Chip, ...]:
+    """The symbols; of many, those around a place."""
+    first = max(0, min(around - _SYMBOLS // 2, len(state) - _SYMBOLS))
+    last = min(first + _SYMBOLS, len(state))
+    chips = tuple(
+        Chip(whole[a:b], place, title=f"id {id_}")
+        for place, (id_, (a, b)) in enumerate(state[first:last], first)
+    )
+    before = (f"{first:,} before … ",) if first else ()
+    after = (f" … {len(state) - last:,} after",) if last < len(state) else ()
+    return (*before, *chips, *after)
 
 
 def _waiting(step: MergeStep) -> Inline:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from byteloom.errors import UnknownTokenError
+from byteloom._tokens import TokenTable
 
 if TYPE_CHECKING:
     from byteloom._tokenizer import Tokenizer
@@ -40,11 +39,7 @@ def _sizes(tokenizer: Tokenizer) -> Integers | None:
     """The bytes of each token, where they are the bytes of the text."""
     if not tokenizer.info()["lossless"]:
         return None
-    sizes = np.zeros(tokenizer.max_token_id + 1, np.int64)
-    for id_ in range(len(sizes)):
-        with contextlib.suppress(UnknownTokenError):  # a hole
-            sizes[id_] = len(tokenizer.id_to_bytes(id_))
-    return sizes
+    return TokenTable(tokenizer).lengths
 
 
 def _word_bytes() -> npt.NDArray[np.bool_]:
