@@ -308,7 +308,9 @@ def test_keys_are_explained(trial_page):
     keys(trial_page, "?")
     assert "play and stop" in trial_page.text("#keys-dialog")
     keys(trial_page, Keys.ESCAPE)
-    assert trial_page.text("#keys-dialog") == ""
+    trial_page.until(
+        lambda: not trial_page.js("return document.getElementById('keys-dialog').open"), "its end"
+    )
 
 
 # Cards and examples.
