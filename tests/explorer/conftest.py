@@ -19,16 +19,16 @@ from urllib.parse import urlencode
 
 import pytest
 
-from byteloom.explorer import Session, ViewError, assets
+from byteloom.explorer import Limits, Session, ViewError, assets
 from byteloom.explorer.session import flag, string
 
-WAIT = 10
+WAIT = 30  # seconds; a machine that is busy with other things must not fail a test
 
 
 @pytest.fixture(scope="session")
 def session():
-    """An explorer's session with the built-in tokenizers only."""
-    return Session()
+    """An explorer's session with the built-in tokenizers only, and with patience."""
+    return Session(limits=Limits(seconds=WAIT))
 
 
 @pytest.fixture(scope="session")
@@ -213,6 +213,7 @@ class Page:
     def resize(self, width, height=900, *, dark=None):
         """The size of the viewport in CSS pixels, whatever a window may be, and the system's colours."""
         cdp = self.driver.execute_cdp_cmd
+        cdp("Emulation.setScrollbarsHidden", {"hidden": True})
         cdp(
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
