@@ -14,7 +14,7 @@ export const cards = [
     id: "rounds",
     title: "Count, merge, repeat",
     setup: { text: "aaabdaaabac", options: { vocab_size: 259, pattern: "none", tie_break: "first_seen", merge: 0 } },
-    look: "The text of the first example that was ever printed of this method. aa occurs 4 times, overlaps counted, and is merged. Play on: " +
+    look: "A short text that many explanations use. aa occurs 4 times, overlaps counted, and is merged. Play on: " +
       "in the second round two pairs tie at 2, and after three merges 11 bytes are 5 tokens.",
   },
   {
