@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import byteloom as bl
 from byteloom.explain import PreToken, TraceStep
-from byteloom.explorer.session import choice, integer, string
+from byteloom.explorer.session import choice, english_sample, integer, string
 
 from ._common import explained_parts, piece, train
 
@@ -25,9 +25,11 @@ _TIES = ("smallest_pair", "first_seen", "huggingface")
 def view(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     """Training on a text, merge by merge.
 
-    Options: `vocab_size`, `pattern` (a name or a regex), `tie_break`, `min_frequency`.
+    Options: `corpus`, the `"text"` of the request or the page of `"english"` that comes with the package;
+    `vocab_size`, `pattern` (a name or a regex), `tie_break`, `min_frequency`.
     """
-    text = session.text(request)
+    source = choice(request, "corpus", ("text", "english"))
+    text = session.text(request) if source == "text" else english_sample()
     corpus = text[:_TEXT]
     size = integer(request, "vocab_size", 300, least=_SMALLEST, most=_LARGEST)
     pattern = string(request, "pattern", longest=2000) or "gpt2"

@@ -62,9 +62,10 @@ style.replaceSync(`
 .point .chip { font-size: .8rem; margin: 0; }
 .cells { display: flex; gap: 2px; } .cell-of { display: flex; flex-direction: column; align-items: center; gap: 1px; }
 .byte { font: .88rem/1.45 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; padding: 0 .25rem; border: 1px solid var(--edge); border-radius: 3px; white-space: nowrap; }
-.byte.lead { border-width: 2px 1px 1px 4px; background: var(--s0); } .byte.more { border-style: dashed; background: var(--s2); } .byte u { text-decoration-thickness: 2px; font-weight: 700; }
+.byte.lead { border-width: 2px 1px 1px 4px; background: var(--s0); } .byte.cont { border-style: dashed; background: var(--s2); } .byte u { text-decoration-thickness: 2px; font-weight: 700; }
 .cell-of .letter { font-size: .85rem; color: var(--soft); }
 .cell-of.after { opacity: .35; } .cell-of.after .byte { text-decoration: line-through; } .cell-of.first-after { box-shadow: -3px 0 0 var(--focus); }
+#cut-result .facts { grid-template-columns: 1fr; }
 .counter { font-size: 1.05rem; } .counter strong { font-size: 1.3rem; }
 `);
 document.adoptedStyleSheets.push(style);
@@ -121,7 +122,7 @@ function key() {
   return el("ul", { class: "legend", "aria-label": "What the cells mean" },
     el("li", null, el("span", { class: "byte" }, "41"), " a character of one byte"),
     el("li", null, el("span", { class: "byte lead" }, "E2"), " first byte of several: says how many"),
-    el("li", null, el("span", { class: "byte more" }, "98"), " goes on"),
+    el("li", null, el("span", { class: "byte cont" }, "98"), " goes on"),
     el("li", null, "below each byte: the letter GPT-2 writes it with"));
 }
 
@@ -136,7 +137,7 @@ function written(byte, base) {
   return [el("u", null, bits.slice(0, prefix)), bits.slice(prefix)];
 }
 
-const role = (byte) => (byte < 0x80 ? null : byte < 0xc0 ? "more" : "lead");
+const role = (byte) => (byte < 0x80 ? null : byte < 0xc0 ? "cont" : "lead");
 
 /* What a reader takes for one character: several code points that belong together. */
 function graphemes(characters) {

@@ -34,7 +34,7 @@ export const cards = [
     id: "rare",
     title: "Rare letters stay apart",
     setup: { text: "xyz", tokenizer: "built-in, English" },
-    look: "No merge at all: the training text never had these letters side by side, so there is no pair to join. Three bytes, three tokens, and still nothing unknown.",
+    look: "No merge at all: no pair of these letters was frequent enough in training to be learned, so there is nothing to join. Three bytes, three tokens, and still nothing unknown.",
   },
   {
     id: "compression",
@@ -52,7 +52,7 @@ export const cards = [
   {
     id: "unwind",
     title: "Unwind a token",
-    setup: { text: " weaver", options: { part: 1, step: -1 }, tokenizer: "built-in, English" },
+    setup: { text: " weaver", options: { part: 1, step: 99 }, tokenizer: "built-in, English" },
     look: "Click the token at the end. Its tree shows every merge that built it, down to the bytes.",
   },
 ];
@@ -60,7 +60,8 @@ export const cards = [
 const style = new CSSStyleSheet();
 style.replaceSync(`
 .symbols .chip { font-size: 1.1rem; } .symbols .pair { display: inline-block; padding: 1px; border: 2px solid var(--focus); border-radius: 6px; } .symbols .new { outline: 2px solid var(--accent); outline-offset: 1px; }
-.trees { display: flex; flex-wrap: wrap; gap: .8rem; align-items: flex-end; unicode-bidi: isolate; overflow-x: auto; padding: .2rem; }
+h2 .chip { vertical-align: baseline; }
+.trees { display: flex; flex-wrap: wrap; gap: .8rem; align-items: flex-start; unicode-bidi: isolate; overflow-x: auto; padding: .2rem; }
 .tree { display: inline-flex; flex-direction: column; border: 1px solid var(--edge); border-radius: 4px; background: var(--panel); font: .92rem/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; text-align: center; }
 .tree > .name { padding: .05rem .35rem; white-space: pre; } .tree > .name small { color: var(--soft); font-size: .72rem; display: block; line-height: 1.1; } .tree > .halves { display: flex; gap: 2px; padding: 2px; border-top: 1px solid var(--line); align-items: flex-start; justify-content: center; }
 .tree.leaf { border-style: dashed; } .tree:not(.leaf) > .name { background: var(--s0); }
@@ -107,7 +108,7 @@ function drawPiece(ctx, piece, begin) {
   const { steps } = piece;
   const states = statesOf(piece);
   const last = steps.length;
-  const value = Number.isInteger(begin) ? Math.max(0, Math.min(last, begin)) : last;
+  const value = Number.isInteger(begin) ? Math.max(0, Math.min(last, begin)) : 0;
   const row = el("div", { class: "symbols", id: "symbols" });
   const told = el("div", { id: "step" });
   const say = (step) => (step === 0 ? `0 of ${last}: ${plural(states[0].length, "symbol")}` : `${step} of ${last}: ${visibleBytes(steps[step - 1].left.bytes)} + ${visibleBytes(steps[step - 1].right.bytes)}`);

@@ -32,7 +32,7 @@ export const cards = [
   },
 ];
 
-const STAGES = ["text", "pre-tokens", "bytes", "tokens", "ids", "what a model receives", "and back"];
+const STAGES = ["text", "pre-tokens", "bytes", "tokens", "ids", "what a model receives", "back to text"];
 const FLOW = [
   ["text", 0], ["pre-tokens", 1], ["bytes", 2], ["tokens", 3], ["ids", 4], ["rows of the table", 5],
   ["transformer", null], ["a chance for each id", null], ["next id", null], ["bytes, text", 6],
@@ -47,26 +47,31 @@ style.replaceSync(`
 .flow li { position: relative; padding: .1rem .5rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--panel); }
 .flow li.model { border-style: dashed; color: var(--soft); }
 .flow li.now { border-color: var(--accent); border-width: 2px; font-weight: 600; }
-.flow li + li::before { content: "→"; position: absolute; left: -1.1rem; color: var(--soft); font-weight: 400; }
+.flow li:not(:last-child)::after { content: "→"; position: absolute; right: -1.15rem; color: var(--soft); font-weight: 400; }
 .pieces { display: flex; flex-wrap: wrap; gap: .4rem; margin: .6rem 0; align-items: flex-start; unicode-bidi: isolate; }
 .piece { display: flex; flex-direction: column; gap: .1rem; align-items: flex-start; padding: .2rem .3rem; border: 1px solid var(--line); border-radius: 6px; background: var(--panel); max-width: 100%; }
 .piece.whole { border-color: transparent; background: none; padding: 0 1px; }
 .piece .hex { font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .8rem; color: var(--soft); word-spacing: -.15em; }
 .piece .strip { margin: 0; line-height: 1.7; }
 .piece .chip { font-size: .9rem; }
+.embedding { margin: 1rem 0; }
 .embedding svg { display: block; width: 100%; max-width: 44rem; height: auto; font-size: 12px; }
 .embedding text { fill: var(--ink); }
 .embedding .soft { fill: var(--soft); }
 .embedding .frame { fill: none; stroke: var(--edge); }
 .embedding .way { fill: none; stroke: var(--edge); }
 .embedding .cell { fill: var(--l0); }
+#words { grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr)); }
+#words h3 { margin-top: 0; }
+#words input { width: 100%; }
+#words .facts { grid-template-columns: 1fr; }
 `);
 document.adoptedStyleSheets.push(style);
 
 export function render(root, ctx) {
   const { records } = ctx;
   const last = STAGES.length - 1;
-  const begin = Math.max(0, Math.min(last, ctx.view.stage ?? last));
+  const begin = Math.max(0, Math.min(last, ctx.view.stage ?? 5));
   const flow = el("ol", { class: "flow", "aria-label": "The way of a text through a language model" });
   const heading = el("h2", { id: "stage-name" });
   const words = el("p", { id: "stage-words" });

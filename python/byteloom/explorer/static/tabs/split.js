@@ -1,6 +1,6 @@
 /* Split: where a pattern cuts, which alternative matched, and how two patterns differ. */
 
-import { chip, strip } from "../lib/chips.js";
+import { chip, signNodes, strip } from "../lib/chips.js";
 import { el, fill } from "../lib/dom.js";
 import { count, plural, visibleBytes } from "../lib/signs.js";
 import { facts, table } from "../lib/table.js";
@@ -62,6 +62,7 @@ const style = new CSSStyleSheet();
 style.replaceSync(`
 .alternatives { margin: .3rem 0; padding-left: 1.8rem; font-size: .9rem; } .alternatives li { padding: .05rem .3rem; } .alternatives li.lit { outline: 2px solid var(--focus); border-radius: 3px; } .alternatives li.unused { color: var(--soft); }
 .regex { flex: 1 1 16rem; font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .88rem; min-width: 0; }
+.sides .panel h2, #trained h3 { margin-top: 0; } .alternatives code i { font-style: normal; color: var(--soft); }
 .badge { display: inline-block; padding: .05rem .6rem; border: 1px solid; border-radius: 1rem; font-size: .88rem; font-weight: 600; }
 .strip .chip.differs { border: 2px dashed var(--focus); }
 `);
@@ -108,7 +109,7 @@ function drawSide(ctx, side, number, alone, differences) {
   const used = new Map();
   for (const piece of side.pieces) used.set(piece.alternative, (used.get(piece.alternative) ?? 0) + 1);
   const list = el("ol", { class: "alternatives", "aria-label": "Alternatives, in the order in which they are tried" }, side.alternatives.map((one) =>
-    el("li", { class: !used.has(one.index) && "unused", data: { alternative: one.index } }, `${one.category} `, el("code", { dir: "ltr" }, one.source), ` ${used.has(one.index) ? plural(used.get(one.index), "time") : "not used"}`)));
+    el("li", { class: !used.has(one.index) && "unused", data: { alternative: one.index } }, `${one.category} `, el("code", { dir: "ltr" }, signNodes({ text: one.source })), ` ${used.has(one.index) ? plural(used.get(one.index), "time") : "not used"}`)));
   const light = (piece) => {
     for (const item of list.children) item.classList.toggle("lit", piece !== null && Number(item.dataset.alternative) === piece.alternative && piece.alternative !== null);
   };
@@ -121,7 +122,7 @@ function drawSide(ctx, side, number, alone, differences) {
   }));
   return el("section", { class: "panel", id: `side-${number}`, "aria-label": `Pre-tokens by ${side.name ?? "a regex of yours"}` }, title,
     el("p", null, el("span", { class: ["badge", side.lossless ? "good" : "bad"], data: { badge: "" } }, side.lossless ? "✓ lossless" : "✗ not lossless"),
-      ` ${plural(side.count, "pre-token")}; joined, they are the text. `,
+      ` ${plural(side.count, "pre-token")}${side.lossless ? "; joined, they are the text" : ""}. `,
       side.unmatched > 0 && `${plural(side.unmatched, "pre-token")} no alternative matches: another library might drop them.`),
     strip(chips, { label: "Pre-tokens" }),
     side.left_out > 0 && el("p", { class: "note" }, `and ${plural(side.left_out, "more pre-token")}`),
@@ -132,7 +133,7 @@ function drawSide(ctx, side, number, alone, differences) {
 }
 
 function about(piece, side) {
-  const matched = piece.alternative === null ? "no alternative" : [`${piece.alternative + 1}, ${piece.category} `, el("code", { dir: "ltr" }, side.alternatives[piece.alternative].source)];
+  const matched = piece.alternative === null ? "no alternative" : [`${piece.alternative + 1}, ${piece.category} `, el("code", { dir: "ltr" }, signNodes({ text: side.alternatives[piece.alternative].source }))];
   return facts([["pre-token", chip(piece, { kind: "plain" })], ["matched by", matched], ["place", `characters ${piece.chars[0]} to ${piece.chars[1]}`], ["bytes", piece.bytes.toUpperCase().replace(/../g, "$& ")]]);
 }
 

@@ -7,7 +7,7 @@ import { count, plural, visibleBytes } from "../lib/signs.js";
 import { stepper } from "../lib/stepper.js";
 import { facts, table } from "../lib/table.js";
 
-export const options = { vocab_size: 300, pattern: "gpt2", tie_break: "smallest_pair", min_frequency: 2, merge: -1 };
+export const options = { vocab_size: 300, pattern: "gpt2", tie_break: "smallest_pair", min_frequency: 2, corpus: "text", merge: 0 };
 
 export const cards = [
   {
@@ -23,7 +23,7 @@ export const cards = [
     setup: {
       text: "class Loom:\n    def __init__(self, width):\n        self.width = width\n        self.threads = []\n\n    def add(self, thread):\n        self.threads.append(thread)\n" +
         "        return self\n\n    def row(self, number):\n        return self.threads[number]\n\n    def count(self):\n        return len(self.threads)\n",
-      options: { vocab_size: 300, pattern: "cl100k" },
+      options: { vocab_size: 300, pattern: "cl100k", merge: 44 },
     },
     look: "Among the tokens: two and four spaces of indentation first of all, then self, ·def, ·return and thread. What a text repeats is what the vocabulary becomes.",
   },
@@ -43,7 +43,7 @@ export const cards = [
     setup: {
       text: "The weavers keep their looms in the long house by the river, and the light comes in low in the morning. The oldest weaver walks from loom to loom and looks at every thread. " +
         "When two threads lie side by side again and again, she twists them into one. Then she looks again, and the new thread lies beside another thread.",
-      options: { vocab_size: 340 },
+      options: { vocab_size: 340, merge: 20 },
     },
     look: "Slide the size. At every point the tokens are exactly those that training to that size gives, because the first merges are the same. " +
       "The curve rises fast and then flattens: early merges save most.",
@@ -56,16 +56,18 @@ export const cards = [
   },
 ];
 
+const CORPORA = { text: "the text in the box", english: "a page of English" };
 const TIES = { smallest_pair: "smaller ids", first_seen: "first in the text", huggingface: "as Hugging Face" };
 const STOPPED = { vocab_size: "the size was reached", min_frequency: "no pair occurs often enough any more", no_pairs: "no pair is left" };
 const NEWEST = 48;
+const FEW = 12; // merges that are too few to see much
 
 export function render(root, ctx) {
   const { records } = ctx;
   const { steps } = records;
   const last = steps.length;
   const wanted = ctx.view.merge ?? ctx.options.merge;
-  const begin = Number.isInteger(wanted) && wanted >= 0 ? Math.min(wanted, last) : last;
+  const begin = Number.isInteger(wanted) ? Math.max(0, Math.min(wanted, last)) : 0;
   const round = el("div", { id: "round" });
   const vocabulary = el("div", { id: "vocabulary" });
   const sample = el("div", { id: "sample" });
@@ -84,7 +86,7 @@ export function render(root, ctx) {
     say: (done) => `size ${count(256 + done)}: ${plural(done, "merge")} of ${count(last)}`,
     onStep: (done) => { draw(done); ctx.remember({ merge: done }); },
   }) : null;
-  fill(root, controls(ctx), summary(records), walk, round, sample, vocabulary, curve, twin(records));
+  fill(root, controls(ctx), summary(records), short(ctx), walk, round, sample, vocabulary, curve, twin(records));
   draw(begin);
 }
 
@@ -96,13 +98,20 @@ function controls(ctx) {
     const value = Math.max(least, Math.min(most, Math.round(Number(event.target.value)) || least));
     ctx.set({ [name]: value });
   } } }));
-  return [el("p", { class: "note" }, "It trains on the text in the box, again after every change."), el("div", { class: "controls" },
+  return [el("div", { class: "controls" },
+    el("label", null, "train on", el("select", { id: "corpus", ...locked, on: { change: (event) => ctx.set({ corpus: event.target.value }) } },
+      Object.entries(CORPORA).map(([name, title]) => el("option", { value: name, selected: name === now.corpus }, title)))),
     number("vocab_size", "size", 256, 1024),
     el("label", null, "pattern", el("select", { id: "pattern", ...locked, on: { change: (event) => ctx.set({ pattern: event.target.value }) } },
       records.patterns.map((name) => el("option", { value: name, selected: name === now.pattern }, name)), !builtIn && el("option", { value: now.pattern, selected: true }, now.pattern))),
     el("label", null, "ties", el("select", { id: "tie_break", ...locked, on: { change: (event) => ctx.set({ tie_break: event.target.value }) } },
       records.ties.map((name) => el("option", { value: name, selected: name === now.tie_break }, TIES[name])))),
     number("min_frequency", "least count", 1, 1000))];
+}
+
+function short(ctx) {
+  if (ctx.options.corpus !== "text" || !ctx.live || ctx.records.steps.length >= FEW) return null;
+  return el("p", { class: "note" }, "A short text teaches little. ", el("button", { type: "button", id: "longer", on: { click: () => ctx.set({ corpus: "english" }) } }, "Train on a page of English"), " or paste a longer one.");
 }
 
 function summary(records) {
@@ -184,7 +193,7 @@ function drawCurve(records, done, walk) {
   return lineChart({
     label: "Bytes per token at each vocabulary size", x: { title: "vocabulary size" }, y: { title: "bytes per token", from: 0 },
     series: [{ name: "bytes per token", points: points.map((point) => [point.vocab_size, point.bytes_per_token]) }],
-    marks: [{ x: 256 + done, label: `size ${256 + done}` }], height: 220,
+    marks: [{ x: 256 + done, label: "" }], height: 220,
     onPick: (place) => walk?.stepper.go(points[place].merges),
   });
 }
