@@ -57,7 +57,7 @@ const style = new CSSStyleSheet();
 style.replaceSync(`
 .signs { display: flex; flex-wrap: wrap; gap: .5rem .4rem; margin: .6rem 0; align-items: flex-start; line-height: 1.5; }
 .sign { display: flex; flex-direction: column; border: 1px solid var(--edge); border-radius: 8px; background: var(--panel); max-width: 100%; overflow-x: auto; }
-.sign > .face { font-size: 1.5rem; line-height: 1.4; text-align: center; padding: .1rem .5rem; border-bottom: 1px solid var(--line); } .sign > .face i, .sign > .face b { font-style: normal; font-weight: 400; color: var(--soft); font-size: .75em; }
+.sign > .face { font-size: 1.35rem; line-height: 1.4; text-align: center; padding: .1rem .5rem; border-bottom: 1px solid var(--line); } .sign > .face i, .sign > .face b { font-style: normal; font-weight: 400; color: var(--soft); font-size: .75em; }
 .points { display: flex; } .sign .point { display: flex; flex-direction: column; gap: .15rem; padding: .25rem .3rem; align-items: center; } .point + .point { border-left: 1px dashed var(--edge); }
 .point .chip { font-size: .8rem; margin: 0; }
 .cells { display: flex; gap: 2px; } .cell-of { display: flex; flex-direction: column; align-items: center; gap: 1px; }

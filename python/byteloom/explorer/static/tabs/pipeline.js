@@ -55,7 +55,7 @@ style.replaceSync(`
 .piece .strip { margin: 0; line-height: 1.7; }
 .piece .chip { font-size: .9rem; }
 .embedding { margin: 1rem 0; }
-.embedding svg { display: block; width: 100%; max-width: 44rem; height: auto; font-size: 12px; }
+.embedding svg { display: block; width: 100%; min-width: 32rem; max-width: 44rem; height: auto; font-size: 12px; }
 .embedding text { fill: var(--ink); }
 .embedding .soft { fill: var(--soft); }
 .embedding .frame { fill: none; stroke: var(--edge); }
@@ -144,11 +144,11 @@ function embedding(records) {
   });
   const label = `The table of ${count(model.rows)} rows, and the rows of the first ${plural(drawn.length, "token")}`;
   return el("figure", { class: "embedding", id: "embedding" }, el("figcaption", null, el("strong", null, label)),
-    svg("svg", { viewBox: `0 0 640 ${height}`, role: "img", "aria-label": label },
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, svg("svg", { viewBox: `0 0 640 ${height}`, role: "img", "aria-label": label },
       svg("text", { x: 26, y: 14, class: "soft" }, "row 0"), svg("rect", { class: "frame", x: 26, y: 24, width: 40, height: bottom - 24 }),
       svg("text", { x: 26, y: height - 1, class: "soft" }, `row ${count(model.rows - 1)}`),
       svg("text", { x: 204, y: 14, class: "soft" }, "id"), svg("text", { x: 246, y: 14, class: "soft" }, "token"), svg("text", { x: 352, y: 14, class: "soft" }, `its row: ${plural(model.width, "number")}`),
-      rows),
+      rows)),
     el("p", { class: "note" }, "Shades stand for numbers. They are drawn by chance, as a table is before training; what the numbers should be is what the model learns."));
 }
 

@@ -64,7 +64,7 @@ style.replaceSync(`
 .regex { flex: 1 1 16rem; font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .88rem; min-width: 0; }
 .sides .panel h2, #trained h3 { margin-top: 0; } .alternatives code i { font-style: normal; color: var(--soft); }
 .badge { display: inline-block; padding: .05rem .6rem; border: 1px solid; border-radius: 1rem; font-size: .88rem; font-weight: 600; }
-.strip .chip.differs { border: 2px dashed var(--focus); }
+.strip .chip.differs { border-bottom: 3px dashed var(--focus); padding-bottom: 0; }
 `);
 document.adoptedStyleSheets.push(style);
 
@@ -76,11 +76,11 @@ export function render(root, ctx) {
     el("div", { class: "controls" }, chooser(ctx, "pattern", alone ? "Pattern" : "Pattern A", "the tokenizer's own")),
     el("div", { class: "controls" }, chooser(ctx, "other", "Compare with", "nothing")),
     el("div", { class: ["sides", !alone && "side-by-side"] }, sides.map((side, number) => drawSide(ctx, side, number, alone, differences))),
-    differences && drawDifferences(differences),
     el("div", { class: "controls" }, el("label", null,
       el("input", { type: "checkbox", id: "train", checked: ctx.options.train, disabled: !ctx.live, on: { change: (event) => ctx.set({ train: event.target.checked }) } }),
       alone ? "train on this text with the pattern" : "train on this text with each pattern")),
-    trained && drawTrained(trained));
+    trained && drawTrained(trained),
+    differences && drawDifferences(differences));
 }
 
 /* A menu of built-in patterns, and a field for any regex. */
@@ -140,8 +140,8 @@ function about(piece, side) {
 function drawDifferences(differences) {
   if (differences.count === 0) return el("p", { id: "differences", class: "good" }, "✓ Both patterns cut this text in the same places.");
   const pieces = (side) => side.map((piece) => chip(piece, { kind: "plain" }));
-  return el("section", { id: "differences" }, el("h2", null, `${plural(differences.count, "stretch", "stretches")} cut differently (dashed above)`), table({
-    caption: "Where the patterns differ", rows: differences.stretches, limit: 30, sortable: false, columns: [
+  return el("section", { id: "differences" }, el("h2", null, `${plural(differences.count, "stretch", "stretches")} cut differently (dashed underneath)`), table({
+    caption: "Where the patterns differ", rows: differences.stretches, limit: 12, sortable: false, columns: [
       { key: "chars", title: "characters", format: ([start, end]) => `${start} to ${end}` },
       { key: "a", title: "A", format: (_, row) => pieces(row.pieces[0]) }, { key: "b", title: "B", format: (_, row) => pieces(row.pieces[1]) }] }),
   differences.left_out > 0 && el("p", { class: "note" }, `and ${count(differences.left_out)} more`));
