@@ -104,7 +104,8 @@ def test_a_phone_shows_it_without_scrolling_sideways(page, tab):
 def test_everything_that_acts_has_a_name_and_is_reached_by_keys(page, tab):
     page.open(tab)
     nameless = page.js(
-        """const name = (node) => node.textContent || node.getAttribute("aria-label") || node.labels?.[0]?.innerText;
+        """const label = (node) => node.getAttribute("aria-label") || node.labels?.[0]?.innerText;
+        const name = (node) => node.textContent || label(node);
         return Array.from(document.querySelectorAll("#picture :is(button, input, select, summary)"))
           .filter((node) => !name(node)).map((node) => node.outerHTML)"""
     )
@@ -209,8 +210,11 @@ def cells(page):
 
 def counted(page, css):
     """How many such elements each of the characters has."""
-    script = "return Array.from(document.querySelectorAll('#signs .sign'), (s) => s.querySelectorAll(arguments[0]).length)"
-    return page.js(script, css)
+    return page.js(
+        "return Array.from(document.querySelectorAll('#signs .sign'),"
+        " (sign) => sign.querySelectorAll(arguments[0]).length)",
+        css,
+    )
 
 
 def test_bytes_card_emoji(page):

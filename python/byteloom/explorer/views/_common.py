@@ -32,25 +32,36 @@ def piece(data: bytes) -> dict[str, Any]:
 
 
 def explained_parts(
-    tok: Tokenizer, text: str, most: int, *, max_steps: int | None = 0, max_losers: int = 0
+    tok: Tokenizer,
+    text: str,
+    most: int,
+    *,
+    most_tokens: int = 800,
+    max_steps: int | None = 0,
+    max_losers: int = 0,
 ) -> tuple[list[Part], dict[str, int]]:
     """The first parts of a text, and how many pre-tokens there are and are left out.
 
     Special tokens that the text spells are ordinary text here. There are at most `most` parts, and fewer
-    where they hold more than `_BYTES` bytes; a long pre-token comes in segments, each of them a part.
+    where they hold more than `_BYTES` bytes or `most_tokens` tokens; a long pre-token comes in segments, each of
+    them a part, and one that is not there to its end is left out.
     """
     stream = tok.explain_stream(text, disallowed_special=(), max_steps=max_steps, max_losers=max_losers)
     parts: list[Part] = []
     more = False
+    tokens = 0
     for part in stream:
         # A part is not cut inside a token, and there are tokens of any length.
-        more = len(parts) == most or len(part.bytes) > _BYTES or part.byte_span.start > _BYTES
+        more = (
+            len(parts) == most or tokens > most_tokens or max(part.byte_span.start, len(part.bytes)) > _BYTES
+        )
         if more:
             break
         parts.append(part)
+        tokens += len(part.tokens)
     count = len(tok.pretokens(text))
     drawn = len({part.index for part in parts if isinstance(part, PreToken)})
-    return parts, {"count": count, "left_out": count - drawn if more else 0}
+    return parts, {"count": count, "left_out": max(1, count - drawn) if more else 0}
 
 
 def train(text: str, vocab_size: int, *, pattern: str, **options: Any) -> Tokenizer:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["view"]
 
-_CHARACTERS = 300  # drawn; the rest is counted
+_CHARACTERS = 200  # drawn; the rest is counted
 
 _LETTERS = bytes_to_unicode()
 _UNKNOWN = "unknown"  # the kind of a token that stands for what is lost

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["view"]
 
 _PRETOKENS = 400  # drawn; the rest is counted
+_BYTES = 3000  # which are the tokens of a tokenizer without merges
 _DIFFERENCES = 100
 _PATTERN = 2000  # characters of a pattern
 _TRAIN = 20_000  # characters to train on, where that is asked for
@@ -62,7 +63,7 @@ def _side(pattern: str, text: str) -> dict[str, Any]:
     try:
         splitter = _splitter(pattern)
         pieces = splitter.pretokens(text)
-        found, pretokens = explained_parts(splitter, text, _PRETOKENS)
+        found, pretokens = explained_parts(splitter, text, _PRETOKENS, most_tokens=_BYTES)
     except PatternError as error:
         return side | {"error": str(error)}
     summary = splitter.explain("").tokenizer

@@ -57,6 +57,9 @@ export const cards = [
   },
 ];
 
+const SYMBOLS = 200; // drawn; of a longer pre-token the rest is counted
+const TREES = 16;
+
 const style = new CSSStyleSheet();
 style.replaceSync(`
 .symbols .chip { font-size: 1.1rem; } .symbols .pair { display: inline-block; padding: 1px; border: 2px solid var(--focus); border-radius: 6px; } .symbols .new { outline: 2px solid var(--accent); outline-offset: 1px; }
@@ -125,7 +128,8 @@ function drawPiece(ctx, piece, begin) {
     walk, row, told,
     !finished && el("p", { class: "note" }, `and ${plural(piece.steps_left_out, "more merge")} that are not shown`),
     el("h3", null, "How its tokens were built"),
-    el("div", { class: "trees", id: "trees", tabindex: "0", role: "group", "aria-label": "Merge trees" }, piece.tokens.slice(0, 40).map((token) => (token.tree ? drawTree(token.tree) : chip(token, { kind: "special", sub: String(token.id) })))),
+    el("div", { class: "trees", id: "trees", tabindex: "0", role: "group", "aria-label": "Merge trees" }, piece.tokens.slice(0, TREES).map((token) => (token.tree ? drawTree(token.tree) : chip(token, { kind: "special", sub: String(token.id) })))),
+    piece.tokens.length > TREES && el("p", { class: "note" }, `and ${plural(piece.tokens.length - TREES, "more token")}`),
     el("details", null, el("summary", null, "as a table"), table({
       caption: "Merges in order", rows: steps.map((step, number) => ({ ...step, number: number + 1 })), limit: 50, sortable: false, columns: [
         { key: "number", title: "step", number: true }, { key: "pair", title: "pair", format: (_, step) => `${visibleBytes(step.left.bytes)} + ${visibleBytes(step.right.bytes)}` },
@@ -148,12 +152,12 @@ function statesOf(piece) {
 }
 
 function drawState(state, next, before) {
-  const made = state.map((symbol, place) => chip(symbol, { shade: place, sub: String(symbol.id), title: `id ${symbol.id}`, class: before && place === before.at && "new" }));
-  if (next) {
+  const made = state.slice(0, SYMBOLS).map((symbol, place) => chip(symbol, { shade: place, sub: String(symbol.id), title: `id ${symbol.id}`, class: before && place === before.at && "new" }));
+  if (next && next.at + 1 < made.length) {
     const pair = el("span", { class: "pair", title: "joined next" }, made[next.at], made[next.at + 1]);
     made.splice(next.at, 2, pair);
   }
-  return el("div", { class: "strip", role: "group", "aria-label": "Symbols" }, made);
+  return el("div", { class: "strip", role: "group", "aria-label": "Symbols" }, made, state.length > SYMBOLS && el("span", { class: "rest" }, `and ${plural(state.length - SYMBOLS, "more symbol")}`));
 }
 
 function describe(piece, now) {
@@ -161,7 +165,7 @@ function describe(piece, now) {
   if (!next) {
     const why = piece.symbols.length === 0 ? "It is matched as it is written, and never merged." : piece.symbols.length === 1 ? "A single symbol: nothing to merge." : piece.steps.length === 0
       ? "No two neighbours are a pair that was learned, so nothing is merged." : piece.steps_left_out > 0 ? "The merges that are shown end here." : "No two neighbours are a pair that was learned: done.";
-    return el("p", { id: "why" }, why, ` ${plural(piece.tokens.length, "token")}: `, piece.tokens.slice(0, 40).map((token) => [chip(token, { kind: "plain" }), ` ${token.id} `]));
+    return el("p", { id: "why" }, why, ` ${plural(piece.tokens.length, "token")}: `, piece.tokens.slice(0, TREES).map((token) => [chip(token, { kind: "plain" }), ` ${token.id} `]));
   }
   const pair = (one) => [chip(one.left, { kind: "plain" }), " + ", chip(one.right, { kind: "plain" })];
   const rows = [{ pair: pair(next), rank: next.rank, what: ["✓ joined next: ", chip(next.result, { kind: "plain" }), ` id ${next.result.id}`], _class: "on" },

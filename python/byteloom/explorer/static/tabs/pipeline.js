@@ -117,7 +117,7 @@ function blocks(stage, records) {
     stage >= 3 && el("div", { class: "strip" }, tokens.slice(...pretoken.tokens).map((token) =>
       chip(token, { kind: kind(token), shade: token.index, sub: stage >= 4 ? String(token.id) : undefined, title: `token ${token.index + 1}, id ${token.id}` })))));
   return el("div", { class: "pieces", id: "pieces", role: "group", "aria-label": STAGES[stage] }, made,
-    leftOut.pretokens > 0 && el("span", { class: "rest" }, `and ${count(leftOut.pretokens)} more pre-tokens, ${count(leftOut.tokens)} more tokens`));
+    leftOut.pretokens > 0 && el("span", { class: "rest" }, `and ${plural(leftOut.pretokens, "more pre-token")}, ${plural(leftOut.tokens, "more token")}`));
 }
 
 const kind = (token) => (token.kind === "added" || token.kind === "special" ? "special" : "token");
