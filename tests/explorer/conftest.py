@@ -173,7 +173,8 @@ class Page:
         return self.until(
             lambda: self.js(
                 "const shell = globalThis.byteloomShell;"
-                "return Boolean(shell) && shell.settled && !document.querySelector('[aria-busy=true]')"
+                "return Boolean(shell) && shell.settled"
+                " && !document.querySelector('[aria-busy=true], [data-pending]')"
             ),
             "an answer",
         )

@@ -21,7 +21,7 @@ export function render(root, ctx) {
       el("label", null, "word ", el("input", { id: "word", type: "text", value: ctx.options.word, on: { input: (event) => ctx.set({ word: event.target.value }) } })),
       el("label", null, "fail ", el("input", { id: "fail", type: "checkbox", checked: ctx.options.fail, on: { change: (event) => ctx.set({ fail: event.target.checked }) } }))),
     el("p", { id: "echo" }, echo),
-    strip(ids.map((token, place) => chip(token, { shade: place, sub: token.id, inspect: () => ctx.inspect(facts([["id", token.id]])) })), { label: "Tokens" }),
+    strip(ids.map((token, place) => () => chip(token, { shade: place, sub: token.id, inspect: () => ctx.inspect(facts([["id", token.id]])) })), { label: "Tokens" }),
     legend([{ label: "letters", shade: 0 }, { label: "control tokens", kind: "special" }]),
     stepper({ label: "Steps", count: 6, value: ctx.view.step ?? 0, speed: 50, say: (step) => `step ${step}`, onStep: (step) => ctx.remember({ step }) }),
     lineChart({ label: "Ids by place", x: { title: "place" }, y: { title: "id" },

@@ -132,11 +132,19 @@ class _Guard:
         if scope["type"] != "http":
             return
 
+        gone = False
+
         async def send_guarded(message: MutableMapping[str, Any]) -> None:
+            nonlocal gone
             if message["type"] == "http.response.start":
                 own = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *own]}
-            await send(message)
+            if gone:
+                return
+            try:
+                await send(message)
+            except Exception:  # noqa: BLE001 - whatever it is, there is nobody left to tell
+                gone = True  # who broke off in the middle of a request
 
         refusal = self._refusal(scope)
         if refusal is None:
@@ -248,7 +256,7 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
                 body = await asyncio.wait_for(_body(request, session.limits.body_bytes), _PATIENCE)
             except asyncio.TimeoutError:
                 raise _RefusalError(408, "the request did not end in time") from None
-            # Also an error in words is an answer: browsers would report another status as a fault of the page.
+            # Also an error in words is an answer: another status is a fault of the page to browsers.
             return Response(await work.answer(tab, _parsed(body)), media_type="application/json")
 
         return post
@@ -340,7 +348,7 @@ class Server:
             ws="none",
             lifespan="off",
             log_config=None,
-            log_level="error",
+            log_level="critical",  # malformed requests are no news; faults of ours are logged
             access_log=False,
             server_header=False,
             proxy_headers=False,
