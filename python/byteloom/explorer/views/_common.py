@@ -43,8 +43,8 @@ def explained_parts(
     """The first parts of a text, and how many pre-tokens there are and are left out.
 
     Special tokens that the text spells are ordinary text here. There are at most `most` parts, and fewer
-    where they hold more than `_BYTES` bytes or `most_tokens` tokens; a long pre-token comes in segments, each of
-    them a part, and one that is not there to its end is left out.
+    where they hold more than `_BYTES` bytes or `most_tokens` tokens; a long pre-token comes in segments, each
+    of them a part, and one that is not there to its end is left out.
     """
     stream = tok.explain_stream(text, disallowed_special=(), max_steps=max_steps, max_losers=max_losers)
     parts: list[Part] = []
