@@ -144,9 +144,9 @@ def test_pipeline_shows_ids_and_steps_through_stages(page, english):
 
 def test_pipeline_stage_by_key(page):
     page.open("pipeline", text="the", view={"stage": 0})
-    assert page.text("#stage-name").startswith("1. text")
+    assert page.text("#stage-name").startswith("Stage 1: text")
     page.find("body").send_keys("\ue014")  # the right arrow
-    assert page.text("#stage-name").startswith("2. pre-tokens")
+    assert page.text("#stage-name").startswith("Stage 2: pre-tokens")
     page.until(
         lambda: '"stage":1' in page.js("return decodeURIComponent(location.hash)").replace("+", ""),
         "the address",
@@ -433,7 +433,7 @@ def test_merges_card_order(page, english):
     page.card("order")
     step = english.explain(" whether").parts[0].steps[0]
     assert step.losers
-    assert f"rank, {step.rank}, was learned first" in page.text("#why")
+    assert f"the lowest, {step.rank}, goes first" in page.text("#why")
     assert "has to wait" in page.text("#step")
 
 

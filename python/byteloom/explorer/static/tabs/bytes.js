@@ -203,7 +203,7 @@ function cutResult({ characters }, cut, size) {
     facts([
       ["decoded", shown(text + (broken?.decoded ?? ""))],
       ["streamed", [shown(text + (broken?.streamed ?? "")), broken ? `, and ${plural(broken.held, "byte")} held back: ${hex(broken.char.bytes.slice(0, 2 * broken.kept))}` : ", nothing held back"]],
-      broken && ["if no more comes", [shown(broken.flushed), " is given out for what was held back"]],
+      broken && ["if it ends", [shown(broken.flushed), " is given out for what was held back"]],
     ]),
     broken && el("p", { class: "note" }, "⟨U+FFFD⟩ is the replacement mark, which stands for bytes that are no character. It is put there when text is shown; the bytes and ids are not changed."),
   ];

@@ -172,7 +172,7 @@ function describe(piece, now) {
     ...next.losers.map((loser) => ({ pair: pair(loser), rank: loser.rank, what: "has to wait" }))];
   const number = 1 + next.losers.length + next.losers_left_out;
   return [
-    el("p", { id: "why" }, number === 1 ? `One pair of neighbours was learned, as merge number ${count(next.rank)}.` : `${count(number)} pairs of neighbours were learned. The lowest rank, ${count(next.rank)}, was learned first and goes first.`),
+    el("p", { id: "why" }, number === 1 ? `One pair of neighbours is a merge that training learned, with rank ${count(next.rank)}.` : `${count(number)} pairs of neighbours are merges that training learned. A rank is a place in the order of learning: the lowest, ${count(next.rank)}, goes first.`),
     table({ caption: "Pairs that could be joined", rows, sortable: false, columns: [{ key: "pair", title: "pair" }, { key: "rank", title: "rank", number: true }, { key: "what", title: "" }] }),
     next.losers_left_out > 0 && el("p", { class: "note" }, `and ${plural(next.losers_left_out, "more pair")} of higher rank`),
   ];

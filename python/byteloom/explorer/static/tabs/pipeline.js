@@ -79,7 +79,7 @@ export function render(root, ctx) {
 
   function draw(stage) {
     fill(flow, FLOW.map(([name, place]) => el("li", { class: [place === null && "model", place === stage && "now"], "aria-current": place === stage ? "step" : null }, name)));
-    heading.textContent = `${stage + 1}. ${STAGES[stage]}`;
+    heading.textContent = `Stage ${stage + 1}: ${STAGES[stage]}`;
     words.textContent = sentence(stage, ctx);
     fill(picture, blocks(Math.min(stage, 4), records), stage >= 5 && embedding(records), stage >= 6 && back(ctx));
   }

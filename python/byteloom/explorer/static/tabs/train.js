@@ -208,4 +208,4 @@ function twin(records) {
   }));
 }
 
-export default { id: "train", title: "Train", about: "Training counts all pairs of neighbours, merges the most frequent one, and begins again. It is the library's own training, on your text, with every choice kept.", options, cards, render };
+export default { id: "train", title: "Train", about: "Training counts all pairs of neighbours, merges the most frequent one, and begins again. It is the library's own training, on your text, with every choice kept. (The figures above are those of the tokenizer in the menu.)", options, cards, render };
