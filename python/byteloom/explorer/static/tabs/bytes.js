@@ -1,0 +1,223 @@
+/* Bytes: what a reader sees, code points, bytes, and the letters that GPT-2 writes bytes with. */
+
+import { chip, signNodes, strip } from "../lib/chips.js";
+import { el, fill } from "../lib/dom.js";
+import { count, fromHex, plural, visible } from "../lib/signs.js";
+import { facts, table } from "../lib/table.js";
+
+export const options = { base: "hex", cut: -1 };
+
+export const cards = [
+  {
+    id: "emoji",
+    title: "One rocket, four bytes",
+    setup: { text: "🚀" },
+    look: "One character on the screen, one code point, four bytes: F0 9F 9A 80. The first says that three more follow. " +
+      "All four are in the vocabulary, so unknown bytes is 0, and decoding gives the rocket back.",
+  },
+  {
+    id: "accents",
+    title: "An accent costs a byte",
+    setup: { text: "e é" },
+    look: "e is one byte, é two: C3 A9. Plain English letters are the cheap ones; every other letter is a little longer.",
+  },
+  {
+    id: "scripts",
+    title: "Scripts from elsewhere",
+    setup: { text: "你好 مرحبا", tokenizer: "built-in, English" },
+    look: "Three bytes for each Chinese character, two for each Arabic letter. This tokenizer never saw either, and unknown bytes " +
+      "is still 0: a tokenizer of bytes has nothing that it does not know.",
+  },
+  {
+    id: "spaces",
+    title: "Tabs and newlines are bytes too",
+    setup: { text: "if x:\n\treturn x", options: { base: "dec" } },
+    look: "The newline is one byte, 10, and the tab one byte, 9. The indentation of a program is text like any other.",
+  },
+  {
+    id: "cut",
+    title: "Cut a character in two",
+    setup: { text: "café ☕ to go", options: { cut: 8 } },
+    look: "The cut is inside ☕, behind two of its three bytes. Decoding what is left puts one replacement mark where the character " +
+      "broke and does not fail. A streaming decoder shows only \"café \" and holds the two bytes back until the third comes.",
+  },
+  {
+    id: "family",
+    title: "One picture, many characters",
+    setup: { text: "👩‍👩‍👧‍👦 🏳️‍🌈 🇯🇵 e\u0301" },
+    look: "What looks like one sign is several code points: people held together by joiners (U+200D), a flag made of two letters, an e " +
+      "with a mark of its own. Tokens know nothing of that; they are made of the bytes.",
+  },
+];
+
+const BASES = { hex: "hex", dec: "decimal", bits: "bits" };
+const SHOWN_BEFORE = 40; // characters before the cut that are shown
+
+const style = new CSSStyleSheet();
+style.replaceSync(`
+.signs { display: flex; flex-wrap: wrap; gap: .5rem .4rem; margin: .6rem 0; align-items: flex-start; line-height: 1.5; }
+.sign { display: flex; flex-direction: column; border: 1px solid var(--edge); border-radius: 8px; background: var(--panel); max-width: 100%; overflow-x: auto; }
+.sign > .face { font-size: 1.35rem; line-height: 1.4; text-align: center; padding: .1rem .5rem; border-bottom: 1px solid var(--line); } .sign > .face i, .sign > .face b { font-style: normal; font-weight: 400; color: var(--soft); font-size: .75em; }
+.points { display: flex; } .sign .point { display: flex; flex-direction: column; gap: .15rem; padding: .25rem .3rem; align-items: center; } .point + .point { border-left: 1px dashed var(--edge); }
+.point .chip { font-size: .8rem; margin: 0; }
+.cells { display: flex; gap: 2px; } .cell-of { display: flex; flex-direction: column; align-items: center; gap: 1px; }
+.byte { font: .88rem/1.45 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; padding: 0 .25rem; border: 1px solid var(--edge); border-radius: 3px; white-space: nowrap; }
+.byte.lead { border-width: 2px 1px 1px 4px; background: var(--s0); } .byte.cont { border-style: dashed; background: var(--s2); } .byte u { text-decoration-thickness: 2px; font-weight: 700; }
+.cell-of .letter { font-size: .85rem; color: var(--soft); }
+.cell-of.after { opacity: .35; } .cell-of.after .byte { text-decoration: line-through; } .cell-of.first-after { box-shadow: -3px 0 0 var(--focus); }
+#cut-result .facts { grid-template-columns: 1fr; }
+.counter { font-size: 1.05rem; } .counter strong { font-size: 1.3rem; }
+`);
+document.adoptedStyleSheets.push(style);
+
+export function render(root, ctx) {
+  const { records, view } = ctx;
+  const { characters, counts } = records;
+  let base = Object.hasOwn(BASES, view.base) ? view.base : ctx.options.base;
+  const size = characters.reduce((sum, char) => sum + char.bytes.length / 2, 0);
+  const wanted = view.cut ?? ctx.options.cut;
+  let cut = Number.isInteger(wanted) && wanted >= 0 ? Math.min(wanted, size) : size;
+
+  const stage = el("div", { id: "signs" });
+  const told = el("div", { id: "cut-result" });
+  const slider = el("input", { type: "range", id: "cut", min: 0, max: size, step: 1, value: cut, "aria-label": "Cut behind byte", on: { input: () => { cut = Number(slider.value); ctx.remember({ cut }); mark(); } } });
+  const bases = Object.entries(BASES).map(([id, name]) => el("button", { type: "button", id: `base-${id}`, "aria-pressed": String(base === id), on: { click: () => choose(id) } }, name));
+
+  function choose(id) {
+    base = id;
+    ctx.remember({ base });
+    for (const button of bases) button.setAttribute("aria-pressed", String(button.id === `base-${id}`));
+    draw();
+  }
+  function draw() {
+    fill(stage, signs(ctx, base));
+    mark();
+  }
+  function mark() {
+    for (const cell of stage.querySelectorAll(".cell-of")) {
+      const at = Number(cell.dataset.at);
+      cell.classList.toggle("after", at >= cut);
+      cell.classList.toggle("first-after", at === cut);
+    }
+    slider.setAttribute("aria-valuetext", `${plural(cut, "byte")} of ${count(size)}`);
+    fill(told, cutResult(records, cut, size));
+  }
+
+  fill(root,
+    el("p", { class: "counter" }, "unknown bytes ", el("strong", { id: "unknown" }, count(records.unknown)), ` of ${count(counts.bytes)}. `,
+      el("span", { class: "soft" }, records.unknown > 0
+        ? "This tokenizer begins with characters, and does not have all of these."
+        : `${plural(counts.characters, "character")}, ${count(counts.wide)} of them of several bytes.`)),
+    el("div", { class: "controls", role: "group", "aria-label": "How bytes are written" }, el("span", null, "bytes in"), bases),
+    key(), stage,
+    records.left_out > 0 && el("p", { class: "note" }, `and ${plural(records.left_out, "more character")}`),
+    size > 0 && [el("h2", null, "Cut here"), el("div", { class: "controls" }, el("label", { for: "cut" }, "cut behind byte"), slider), told],
+    el("h2", null, "The tokens over these bytes"),
+    strip(records.tokens.map((token, place) => chip(token, { shade: place, sub: String(token.id), inspect: () => ctx.inspect(el("div", null, facts([["token id", count(token.id)], ["bytes", hex(token.bytes)], ["place", `bytes ${token.span[0]} to ${token.span[1]}`]]))) })), { label: "Tokens", more: "tokens" }),
+    twin(characters));
+  draw();
+}
+
+function key() {
+  return el("ul", { class: "legend", "aria-label": "What the cells mean" },
+    el("li", null, el("span", { class: "byte" }, "41"), " a character of one byte"),
+    el("li", null, el("span", { class: "byte lead" }, "E2"), " first byte of several: says how many"),
+    el("li", null, el("span", { class: "byte cont" }, "98"), " goes on"),
+    el("li", null, "below each byte: the letter GPT-2 writes it with"));
+}
+
+const hex = (bytes) => bytes.toUpperCase().replace(/../g, "$& ").trim();
+
+/* Bits that say how a byte belongs to its character are underlined. */
+function written(byte, base) {
+  if (base === "hex") return byte.toString(16).toUpperCase().padStart(2, "0");
+  if (base === "dec") return String(byte);
+  const bits = byte.toString(2).padStart(8, "0");
+  const prefix = byte < 0x80 ? 1 : byte < 0xc0 ? 2 : byte < 0xe0 ? 3 : byte < 0xf0 ? 4 : 5;
+  return [el("u", null, bits.slice(0, prefix)), bits.slice(prefix)];
+}
+
+const role = (byte) => (byte < 0x80 ? null : byte < 0xc0 ? "cont" : "lead");
+
+/* What a reader takes for one character: several code points that belong together. */
+function graphemes(characters) {
+  const text = characters.map((char) => char.char).join("");
+  if (typeof Intl.Segmenter !== "function") return characters.map((char) => [char]);
+  let place = 0;
+  return Array.from(new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text), ({ segment }) => {
+    const length = Array.from(segment).length;
+    place += length;
+    return characters.slice(place - length, place);
+  });
+}
+
+function signs(ctx, base) {
+  let at = 0;
+  const blocks = graphemes(ctx.records.characters).map((points) => {
+    const face = points.map((char) => char.char).join("");
+    return el("div", { class: "sign", role: "group", "aria-label": points.map((char) => char.name).join(", ") },
+      el("bdi", { class: "face" }, signNodes({ text: face })),
+      el("div", { class: "points" }, points.map((char) => {
+        const bytes = Array.from(fromHex(char.bytes));
+        const start = at;
+        at += bytes.length;
+        return el("div", { class: "point" },
+          chip({ text: char.code }, { kind: "plain", title: char.name, inspect: () => ctx.inspect(about(char, bytes, start)) }),
+          el("div", { class: "cells" }, bytes.map((byte, place) => el("div", { class: "cell-of", data: { at: start + place } },
+            el("span", { class: ["byte", role(byte)] }, written(byte, base)), el("bdi", { class: "letter" }, char.letters[place])))));
+      })));
+  });
+  if (blocks.length === 0) return el("p", { class: "soft" }, "There is no text yet.");
+  return strip(blocks, { label: "Characters, code points and bytes", class: "signs" });
+}
+
+function about(char, bytes, start) {
+  return facts([
+    ["character", signNodes({ text: char.char })], ["code point", `${char.code} ${char.name}`],
+    ["bytes", `${hex(char.bytes)} (decimal ${bytes.join(" ")})`], ["place", `bytes ${start} to ${start + bytes.length}`],
+    ["GPT-2 letters", char.letters.join("")],
+  ]);
+}
+
+/* The characters before the cut, and what the broken one becomes. */
+function cutResult({ characters }, cut, size) {
+  let at = 0;
+  const before = [];
+  let broken = null;
+  for (const char of characters) {
+    const length = char.bytes.length / 2;
+    if (at + length > cut) {
+      if (cut > at) broken = { char, kept: cut - at, ...char.cuts[cut - at - 1] };
+      break;
+    }
+    before.push(char.char);
+    at += length;
+  }
+  const text = (before.length > SHOWN_BEFORE ? "…" : "") + before.slice(-SHOWN_BEFORE).join("");
+  const shown = (words) => el("bdi", { class: "mono" }, visible(words) || "nothing");
+  const where = cut === size && !broken ? "Nothing is cut off. Move the slider to cut." : broken
+    ? `The cut is inside ${broken.char.code} ${broken.char.name}: ${broken.kept} of its ${plural(broken.char.bytes.length / 2, "byte")} ${broken.kept === 1 ? "is" : "are"} left.`
+    : "The cut is between two characters: nothing is broken.";
+  return [
+    el("p", { id: "cut-where", role: "status" }, where),
+    facts([
+      ["decoded", shown(text + (broken?.decoded ?? ""))],
+      ["streamed", [shown(text + (broken?.streamed ?? "")), broken ? `, and ${plural(broken.held, "byte")} held back: ${hex(broken.char.bytes.slice(0, 2 * broken.kept))}` : ", nothing held back"]],
+      broken && ["if it ends", [shown(broken.flushed), " is given out for what was held back"]],
+    ]),
+    broken && el("p", { class: "note" }, "⟨U+FFFD⟩ is the replacement mark, which stands for bytes that are no character. It is put there when text is shown; the bytes and ids are not changed."),
+  ];
+}
+
+function twin(characters) {
+  return el("details", null, el("summary", null, "as a table"), table({
+    caption: "Characters and their bytes", rows: characters, limit: 50, sortable: false,
+    columns: [
+      { key: "char", title: "character", format: visible }, { key: "code", title: "code point" }, { key: "name", title: "name" },
+      { key: "bytes", title: "hex", format: hex }, { key: "dec", title: "decimal", format: (_, row) => Array.from(fromHex(row.bytes)).join(" ") },
+      { key: "letters", title: "GPT-2 letters", format: (letters) => letters.join("") },
+    ],
+  }));
+}
+
+export default { id: "bytes", title: "Bytes", about: "What you see, the code points behind it, the bytes of UTF-8, and the letters that GPT-2 writes bytes with.", options, cards, render };

@@ -1,0 +1,161 @@
+/* Split: where a pattern cuts, which alternative matched, and how two patterns differ. */
+
+import { chip, signNodes, strip } from "../lib/chips.js";
+import { el, fill } from "../lib/dom.js";
+import { count, plural, visibleBytes } from "../lib/signs.js";
+import { facts, table } from "../lib/table.js";
+
+export const options = { pattern: "", other: "", train: false };
+
+export const cards = [
+  {
+    id: "contraction",
+    title: "Take a contraction apart",
+    setup: { text: "wouldn't've", options: { pattern: "gpt2" } },
+    look: "Three pre-tokens: wouldn, 't and 've. The endings are alternatives of their own, tried before letters, so a vocabulary " +
+      "learns 't once for all words that end in it.",
+  },
+  {
+    id: "numbers",
+    title: "Letters and numbers stay apart",
+    setup: { text: "Route66 costs $1,024", options: { pattern: "gpt2" } },
+    look: "Route and 66 are two pre-tokens; so are 1 and 024, with the comma between. No token Route66 or 1,024 can come out of this, " +
+      "whatever the training text repeats.",
+  },
+  {
+    id: "space",
+    title: "The space goes with its word",
+    setup: { text: "the the the", options: { pattern: "gpt2" } },
+    look: "The first the has no space. Both others are ·the, space and word in one, so one token serves wherever a word follows another.",
+  },
+  {
+    id: "retrain",
+    title: "Another split, other merges",
+    setup: {
+      text: "The clerk can't sign it, the clerk won't sign it. She'll pay $20, he'll pay $20. They can't, they won't. She'll sign, he'll pay. " +
+        "The clerk can't sign it, the clerk won't sign it. She'll pay $20, he'll pay $20. They can't, they won't. She'll sign, he'll pay.",
+      options: { pattern: "gpt2", other: "simple", train: true },
+    },
+    look: "Both learn from the same text. With simple, whole stretches such as can't and $20, become tokens; with gpt2 the ending 't and " +
+      "the number 20 stay apart. The merges differ, and both round trips are exact.",
+  },
+  {
+    id: "underscores",
+    title: "GPT-2's pattern and its course version",
+    setup: { text: "x² foo_!bar naïve नमस्ते", options: { pattern: "gpt2", other: "course-gpt2" } },
+    look: "They agree on most text, and not on ² (a number for one, a letter for the other) nor on _! (one run of symbols, or underscores apart). " +
+      "A tokenizer needs exactly the pattern that it was trained with.",
+  },
+  {
+    id: "gaps",
+    title: "A pattern with gaps",
+    setup: { text: "Nothing, really nothing, is lost!", options: { pattern: "\\w+" } },
+    look: "This pattern matches words only. Other libraries would drop spaces and commas without a word; here what no alternative " +
+      "matches becomes a pre-token of its own, marked unmatched, and the badge still says lossless.",
+  },
+];
+
+const SHADES = { contraction: 3, letters: 0, "capital letters": 0, word: 0, numbers: 2, symbols: 4, underscores: 5, "white space": 6, newlines: 7, text: 1, unmatched: 3 };
+const NAMES = ["A", "B"];
+
+const style = new CSSStyleSheet();
+style.replaceSync(`
+.alternatives { margin: .3rem 0; padding-left: 1.8rem; font-size: .9rem; } .alternatives li { padding: .05rem .3rem; } .alternatives li.lit { outline: 2px solid var(--focus); border-radius: 3px; } .alternatives li.unused { color: var(--soft); }
+.regex { flex: 1 1 16rem; font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .88rem; min-width: 0; }
+.sides .panel h2, #trained h3 { margin-top: 0; } .alternatives code i { font-style: normal; color: var(--soft); }
+.badge { display: inline-block; padding: .05rem .6rem; border: 1px solid; border-radius: 1rem; font-size: .88rem; font-weight: 600; }
+.strip .chip.differs { border-bottom: 3px dashed var(--focus); padding-bottom: 0; }
+`);
+document.adoptedStyleSheets.push(style);
+
+export function render(root, ctx) {
+  const { records } = ctx;
+  const { sides, differences, trained } = records;
+  const alone = sides.length === 1;
+  fill(root,
+    el("div", { class: "controls" }, chooser(ctx, "pattern", alone ? "Pattern" : "Pattern A", "the tokenizer's own")),
+    el("div", { class: "controls" }, chooser(ctx, "other", "Compare with", "nothing")),
+    el("div", { class: ["sides", !alone && "side-by-side"] }, sides.map((side, number) => drawSide(ctx, side, number, alone, differences))),
+    el("div", { class: "controls" }, el("label", null,
+      el("input", { type: "checkbox", id: "train", checked: ctx.options.train, disabled: !ctx.live, on: { change: (event) => ctx.set({ train: event.target.checked }) } }),
+      alone ? "train on this text with the pattern" : "train on this text with each pattern")),
+    trained && drawTrained(trained),
+    differences && drawDifferences(differences));
+}
+
+/* A menu of built-in patterns, and a field for any regex. */
+function chooser(ctx, name, label, empty) {
+  const value = ctx.options[name];
+  const builtIn = value === "" || ctx.records.patterns.includes(value);
+  const menu = el("select", { id: `${name}-menu`, disabled: !ctx.live, on: { change: () => {
+    const chosen = menu.value;
+    if (chosen !== "own") ctx.set({ [name]: chosen });
+    else field.focus();
+  } } },
+  el("option", { value: "", selected: value === "" }, empty),
+  ctx.records.patterns.map((one) => el("option", { value: one, selected: value === one }, one)),
+  el("option", { value: "own", selected: !builtIn }, "a regex of mine"));
+  const side = ctx.records.sides[name === "pattern" ? 0 : 1];
+  const regex = builtIn ? side?.regex ?? "" : value;
+  const field = el("input", { type: "text", id: `${name}-regex`, class: "regex", value: regex, maxlength: 2000, spellcheck: "false", autocomplete: "off", autocapitalize: "off", dir: "ltr", placeholder: "or a regex", "aria-label": `${label}: regex`, readonly: !ctx.live, on: { input: () => ctx.set({ [name]: field.value }) } });
+  return [el("label", null, label, menu), field];
+}
+
+function drawSide(ctx, side, number, alone, differences) {
+  const title = el("h2", null, alone ? "" : `${NAMES[number]}: `, side.name ?? "a regex of yours");
+  if (side.error) {
+    return el("section", { class: "panel", id: `side-${number}` }, title, el("p", { class: "bad", role: "alert" }, "This pattern cannot be used: ", side.error));
+  }
+  const used = new Map();
+  for (const piece of side.pieces) used.set(piece.alternative, (used.get(piece.alternative) ?? 0) + 1);
+  const list = el("ol", { class: "alternatives", "aria-label": "Alternatives, in the order in which they are tried" }, side.alternatives.map((one) =>
+    el("li", { class: !used.has(one.index) && "unused", data: { alternative: one.index } }, `${one.category} `, el("code", { dir: "ltr" }, signNodes({ text: one.source })), ` ${used.has(one.index) ? plural(used.get(one.index), "time") : "not used"}`)));
+  const light = (piece) => {
+    for (const item of list.children) item.classList.toggle("lit", piece !== null && Number(item.dataset.alternative) === piece.alternative && piece.alternative !== null);
+  };
+  const inside = (piece) => differences?.stretches.some(({ chars }) => piece.chars[0] >= chars[0] && piece.chars[1] <= chars[1]);
+  const chips = side.pieces.map((piece) => chip(piece, {
+    shade: SHADES[piece.category] ?? 1, kind: piece.alternative === null ? "off" : "token", sub: piece.category, class: inside(piece) && "differs",
+    title: piece.alternative === null ? "no alternative matches" : `alternative ${piece.alternative + 1}: ${piece.category}`,
+    inspect: () => ctx.inspect(about(piece, side)),
+    on: { mouseenter: () => light(piece), mouseleave: () => light(null), focus: () => light(piece), blur: () => light(null) },
+  }));
+  return el("section", { class: "panel", id: `side-${number}`, "aria-label": `Pre-tokens by ${side.name ?? "a regex of yours"}` }, title,
+    el("p", null, el("span", { class: ["badge", side.lossless ? "good" : "bad"], data: { badge: "" } }, side.lossless ? "✓ lossless" : "✗ not lossless"),
+      ` ${plural(side.count, "pre-token")}${side.lossless ? "; joined, they are the text" : ""}. `,
+      side.unmatched > 0 && `${plural(side.unmatched, "pre-token")} no alternative matches: another library might drop them.`),
+    strip(chips, { label: "Pre-tokens" }),
+    side.left_out > 0 && el("p", { class: "note" }, `and ${plural(side.left_out, "more pre-token")}`),
+    el("details", { open: alone }, el("summary", null, `${plural(side.alternatives.length, "alternative")}, tried in this order`), list),
+    el("details", null, el("summary", null, "as a table"), table({ caption: "Pre-tokens", rows: side.pieces, limit: 50, sortable: false, columns: [
+      { key: "bytes", title: "pre-token", format: visibleBytes }, { key: "category", title: "matched as" }, { key: "alternative", title: "alternative", number: true, format: (place) => (place === null ? "none" : count(place + 1)) },
+      { key: "chars", title: "characters", format: ([start, end]) => `${start} to ${end}` }] })));
+}
+
+function about(piece, side) {
+  const matched = piece.alternative === null ? "no alternative" : [`${piece.alternative + 1}, ${piece.category} `, el("code", { dir: "ltr" }, signNodes({ text: side.alternatives[piece.alternative].source }))];
+  return facts([["pre-token", chip(piece, { kind: "plain" })], ["matched by", matched], ["place", `characters ${piece.chars[0]} to ${piece.chars[1]}`], ["bytes", piece.bytes.toUpperCase().replace(/../g, "$& ")]]);
+}
+
+function drawDifferences(differences) {
+  if (differences.count === 0) return el("p", { id: "differences", class: "good" }, "✓ Both patterns cut this text in the same places.");
+  const pieces = (side) => side.map((piece) => chip(piece, { kind: "plain" }));
+  return el("section", { id: "differences" }, el("h2", null, `${plural(differences.count, "stretch", "stretches")} cut differently (dashed underneath)`), table({
+    caption: "Where the patterns differ", rows: differences.stretches, limit: 12, sortable: false, columns: [
+      { key: "chars", title: "characters", format: ([start, end]) => `${start} to ${end}` },
+      { key: "a", title: "A", format: (_, row) => pieces(row.pieces[0]) }, { key: "b", title: "B", format: (_, row) => pieces(row.pieces[1]) }] }),
+  differences.left_out > 0 && el("p", { class: "note" }, `and ${count(differences.left_out)} more`));
+}
+
+function drawTrained(trained) {
+  const known = trained.map((one) => new Set(one.learned.map((token) => token.bytes)));
+  return el("section", { id: "trained" }, el("h2", null, "What training on this text learns"),
+    el("div", { class: "side-by-side" }, trained.map((one, number) => el("div", { class: "panel" },
+      el("h3", null, trained.length > 1 ? `${NAMES[number]}: ` : "", one.pattern),
+      facts([["merges", count(one.merges)], ["tokens", `${count(one.tokens)} for ${plural(one.characters, "character")}`], ["round trip", one.same ? "✓ exact" : "✗ differs"]]),
+      strip(one.learned.map((token) => chip(token, { shade: 1, class: trained.length > 1 && !known[1 - number].has(token.bytes) && "differs" })), { label: "Tokens in the order in which they were learned" }),
+      one.merges > one.learned.length && el("p", { class: "note" }, `and ${count(one.merges - one.learned.length)} more`)))),
+    trained.length > 1 && el("p", { class: "note" }, "Dashed: learned with this pattern and not with the other."));
+}
+
+export default { id: "split", title: "Split", about: "Before any merge the text is cut into pre-tokens. No token reaches over a cut, so the pattern decides which tokens there can be.", options, cards, render };

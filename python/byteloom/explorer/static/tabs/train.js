@@ -1,0 +1,211 @@
+/* Train: a tokenizer learns from the text at hand, one merge after another. */
+
+import { lineChart } from "../lib/chart.js";
+import { chip, strip } from "../lib/chips.js";
+import { el, fill } from "../lib/dom.js";
+import { count, plural, visibleBytes } from "../lib/signs.js";
+import { stepper } from "../lib/stepper.js";
+import { facts, table } from "../lib/table.js";
+
+export const options = { vocab_size: 300, pattern: "gpt2", tie_break: "smallest_pair", min_frequency: 2, corpus: "text", merge: 0 };
+
+export const cards = [
+  {
+    id: "rounds",
+    title: "Count, merge, repeat",
+    setup: { text: "aaabdaaabac", options: { vocab_size: 259, pattern: "none", tie_break: "first_seen", merge: 0 } },
+    look: "A short text that many explanations use. aa occurs 4 times, overlaps counted, and is merged. Play on: " +
+      "in the second round two pairs tie at 2, and after three merges 11 bytes are 5 tokens.",
+  },
+  {
+    id: "code",
+    title: "What it learns from a program",
+    setup: {
+      text: "class Loom:\n    def __init__(self, width):\n        self.width = width\n        self.threads = []\n\n    def add(self, thread):\n        self.threads.append(thread)\n" +
+        "        return self\n\n    def row(self, number):\n        return self.threads[number]\n\n    def count(self):\n        return len(self.threads)\n",
+      options: { vocab_size: 300, pattern: "cl100k", merge: 44 },
+    },
+    look: "Among the tokens: two and four spaces of indentation first of all, then self, ·def, ·return and thread. What a text repeats is what the vocabulary becomes.",
+  },
+  {
+    id: "ties",
+    title: "Change the rule for ties",
+    setup: {
+      text: "low low low low low lower lower newest newest newest newest newest newest widest widest widest",
+      options: { vocab_size: 270, pattern: "simple", tie_break: "smallest_pair", merge: 4 },
+    },
+    look: "At merge 5 three pairs occur 6 times. Smaller ids choose e + w; the rule \"first in the text\" chooses n + e. Change the rule: from there on " +
+      "the two tokenizers differ, though both took the most frequent pair every time.",
+  },
+  {
+    id: "sizes",
+    title: "A smaller vocabulary is a beginning",
+    setup: {
+      text: "The weavers keep their looms in the long house by the river, and the light comes in low in the morning. The oldest weaver walks from loom to loom and looks at every thread. " +
+        "When two threads lie side by side again and again, she twists them into one. Then she looks again, and the new thread lies beside another thread.",
+      options: { vocab_size: 340, merge: 20 },
+    },
+    look: "Slide the size. At every point the tokens are exactly those that training to that size gives, because the first merges are the same. " +
+      "The curve rises fast and then flattens: early merges save most.",
+  },
+  {
+    id: "once",
+    title: "Nothing repeats, nothing is learned",
+    setup: { text: "Sphinx of black quartz, judge my vow.", options: { vocab_size: 300 } },
+    look: "Training asked for 300 tokens and stops at 256, the bytes: no pair occurs twice inside the words. Set the least count to 1, and it would learn these words by heart.",
+  },
+];
+
+const CORPORA = { text: "the text in the box", english: "a page of English" };
+const TIES = { smallest_pair: "smaller ids", first_seen: "first in the text", huggingface: "as Hugging Face" };
+const STOPPED = { vocab_size: "the size was reached", min_frequency: "no pair occurs often enough any more", no_pairs: "no pair is left" };
+const NEWEST = 48;
+const FEW = 12; // merges that are too few to see much
+
+export function render(root, ctx) {
+  const { records } = ctx;
+  const { steps } = records;
+  const last = steps.length;
+  const wanted = ctx.view.merge ?? ctx.options.merge;
+  const begin = Number.isInteger(wanted) ? Math.max(0, Math.min(wanted, last)) : 0;
+  const round = el("div", { id: "round" });
+  const vocabulary = el("div", { id: "vocabulary" });
+  const sample = el("div", { id: "sample" });
+  const curve = el("div", { id: "curve" });
+
+  function draw(done) {
+    fill(round, drawRound(records, done));
+    fill(vocabulary, drawVocabulary(ctx, done));
+    fill(sample, drawSample(records, done));
+    const open = curve.querySelector("details")?.open;
+    fill(curve, drawCurve(records, done, walk));
+    if (open) curve.querySelector("details").open = true;
+  }
+  const walk = last > 0 ? stepper({
+    label: "Vocabulary size", count: last + 1, value: begin, speed: 500,
+    say: (done) => `size ${count(256 + done)}: ${plural(done, "merge")} of ${count(last)}`,
+    onStep: (done) => { draw(done); ctx.remember({ merge: done }); },
+  }) : null;
+  fill(root, controls(ctx), summary(records), short(ctx), walk, round, sample, vocabulary, curve, twin(records));
+  draw(begin);
+}
+
+function controls(ctx) {
+  const { records, options: now } = ctx;
+  const locked = { disabled: !ctx.live };
+  const builtIn = records.patterns.includes(now.pattern);
+  const number = (name, label, least, most) => el("label", null, label, el("input", { type: "number", id: name, min: least, max: most, step: 1, value: now[name], ...locked, on: { change: (event) => {
+    const value = Math.max(least, Math.min(most, Math.round(Number(event.target.value)) || least));
+    ctx.set({ [name]: value });
+  } } }));
+  return [el("div", { class: "controls" },
+    el("label", null, "train on", el("select", { id: "corpus", ...locked, on: { change: (event) => ctx.set({ corpus: event.target.value }) } },
+      Object.entries(CORPORA).map(([name, title]) => el("option", { value: name, selected: name === now.corpus }, title)))),
+    number("vocab_size", "size", 256, 1024),
+    el("label", null, "pattern", el("select", { id: "pattern", ...locked, on: { change: (event) => ctx.set({ pattern: event.target.value }) } },
+      records.patterns.map((name) => el("option", { value: name, selected: name === now.pattern }, name)), !builtIn && el("option", { value: now.pattern, selected: true }, now.pattern))),
+    el("label", null, "ties", el("select", { id: "tie_break", ...locked, on: { change: (event) => ctx.set({ tie_break: event.target.value }) } },
+      records.ties.map((name) => el("option", { value: name, selected: name === now.tie_break }, TIES[name])))),
+    number("min_frequency", "least count", 1, 1000))];
+}
+
+function short(ctx) {
+  if (ctx.options.corpus !== "text" || !ctx.live || ctx.records.steps.length >= FEW) return null;
+  return el("p", { class: "note" }, "A short text teaches little. ", el("button", { type: "button", id: "longer", on: { click: () => ctx.set({ corpus: "english" }) } }, "Train on a page of English"), " or paste a longer one.");
+}
+
+function summary(records) {
+  return facts([
+    ["text", `${plural(records.bytes, "byte")}, ${plural(records.pretokens, "pre-token")}, ${count(records.unique_pretokens)} different`],
+    ["learned", `${plural(records.steps.length, "merge")}, ${count(records.vocab_size)} tokens`],
+    ["ended because", STOPPED[records.stopped] ?? records.stopped],
+    ["ties", `${count(records.tied)} of the merges`],
+    records.left_out > 0 && ["left out", `${plural(records.left_out, "character")} at the end`],
+  ]);
+}
+
+const pair = (one) => [chip(one.left, { kind: "plain" }), " + ", chip(one.right, { kind: "plain" })];
+
+/* The round that comes next: the winner, those behind it, and why it won. */
+function drawRound(records, done) {
+  const step = records.steps[done];
+  if (!step) {
+    return [el("h2", null, done === 0 ? "Nothing to merge" : `After ${plural(done, "merge")}`), el("p", { id: "reason" }, `Training ended: ${STOPPED[records.stopped] ?? records.stopped}.`,
+      done > 0 && " Go back to watch a merge being chosen.")];
+  }
+  const tie = (equal) => (step.tied > 1 && equal ? "= tied" : "");
+  const rows = [
+    { place: "✓ merged", pair: pair(step), count: step.count, tie: tie(true), ids: `${step.left.id}, ${step.right.id}`, _class: "on" },
+    ...step.runners_up.map((other, place) => ({ place: place + 2, pair: pair(other), count: other.count, tie: tie(other.count === step.count), ids: `${other.left.id}, ${other.right.id}` })),
+  ];
+  return [
+    el("h2", null, `Merge ${count(done + 1)}: `, pair(step), " → ", chip(step.result, { kind: "plain" }), ` id ${step.result.id}`),
+    el("p", { id: "reason" }, reason(records, step)),
+    table({ caption: "The most frequent pairs", rows, sortable: false, columns: [
+      { key: "place", title: "" }, { key: "pair", title: "pair" }, { key: "count", title: "times", number: true }, { key: "tie", title: "tie" }, { key: "ids", title: "ids" }] }),
+  ];
+}
+
+function reason(records, step) {
+  if (step.tied === 1) {
+    const next = step.runners_up[0];
+    return `It occurs ${plural(step.count, "time")}, more than any other pair${next ? `; the next one ${plural(next.count, "time")}` : ""}.`;
+  }
+  const rules = {
+    smallest_pair: `the smaller left id wins, then the smaller right id: ${step.left.id}, ${step.right.id}`,
+    first_seen: "the one that comes first in the text wins",
+    huggingface: "the smaller ids win, with bytes numbered in GPT-2's order (printable ones first)",
+  };
+  return `${count(step.tied)} pairs occur ${plural(step.count, "time")} each. By the rule for ties ${rules[records.tie_break]}.`;
+}
+
+function drawVocabulary(ctx, done) {
+  const learned = ctx.records.steps.slice(0, done);
+  const shown = learned.slice(-NEWEST).reverse();
+  return [el("h2", null, `The vocabulary: 256 bytes and ${plural(done, "token")} more`),
+    shown.length > 0 && strip(shown.map((step, place) => chip(step.result, {
+      shade: step.result.id, sub: String(step.result.id), kind: place === 0 ? "on" : "token",
+      inspect: () => ctx.inspect(facts([["token", chip(step.result, { kind: "plain" })], ["id", count(step.result.id)], ["made of", pair(step)], ["occurred", plural(step.count, "time")], ["why", reason(ctx.records, step)]])),
+    })), { label: "Learned tokens, the newest first" }),
+    learned.length > shown.length && el("p", { class: "note" }, `and ${count(learned.length - shown.length)} learned before them`)];
+}
+
+/* The text in the tokens of this size. Merges inside a pre-token come in the order of their ranks, so those of a
+   smaller vocabulary are the first of them. */
+function drawSample(records, done) {
+  const tokens = [];
+  for (const part of records.sample) {
+    let state = part.symbols.map(({ id, bytes }) => ({ id, bytes }));
+    for (const step of part.steps) {
+      if (step.rank >= done) break;
+      state.splice(step.at, 2, { id: step.id, bytes: state[step.at].bytes + state[step.at + 1].bytes });
+    }
+    tokens.push(...state);
+  }
+  if (tokens.length === 0) return null;
+  return [el("h2", null, `The text in tokens of this size`),
+    strip(tokens.map((token) => chip(token, { shade: token.id < 256 ? undefined : token.id, kind: token.id < 256 ? "plain" : "token", title: `id ${token.id}` })), { label: "The beginning of the text in tokens", limit: 400, more: "tokens" })];
+}
+
+function drawCurve(records, done, walk) {
+  const points = records.curve.filter((point) => point.bytes_per_token !== null);
+  if (points.length < 2) return null;
+  return lineChart({
+    label: "Bytes per token at each vocabulary size", x: { title: "vocabulary size" }, y: { title: "bytes per token", from: 0 },
+    series: [{ name: "bytes per token", points: points.map((point) => [point.vocab_size, point.bytes_per_token]) }],
+    marks: [{ x: 256 + done, label: "" }], height: 220,
+    onPick: (place) => walk?.stepper.go(points[place].merges),
+  });
+}
+
+function twin(records) {
+  return el("details", null, el("summary", null, "all merges as a table"), table({
+    caption: "Merges in the order of learning", limit: 50, rows: records.steps.map((step, number) => ({ ...step, number: number + 1 })), columns: [
+      { key: "number", title: "merge", number: true }, { key: "pair", title: "pair", format: (_, step) => pair(step), sort: (step) => step.result.bytes }, { key: "id", title: "id", number: true, format: (_, step) => count(step.result.id), sort: (step) => step.result.id },
+      { key: "count", title: "times", number: true }, { key: "tied", title: "tied", number: true },
+      { key: "next", title: "next", format: (_, step) => (step.runners_up[0] ? `${visibleBytes(step.runners_up[0].left.bytes)} + ${visibleBytes(step.runners_up[0].right.bytes)} (${count(step.runners_up[0].count)})` : "–"), sort: (step) => step.runners_up[0]?.count },
+    ],
+  }));
+}
+
+export default { id: "train", title: "Train", about: "Training counts all pairs of neighbours, merges the most frequent one, and begins again. It is the library's own training, on your text, with every choice kept. (The figures above are those of the tokenizer in the menu.)", options, cards, render };

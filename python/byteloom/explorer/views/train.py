@@ -1,0 +1,111 @@
+"""The Train tab: a tokenizer trained on the text at hand, and why each merge was chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import byteloom as bl
+from byteloom.explain import PreToken, TraceStep
+from byteloom.explorer.session import choice, english_sample, integer, string
+
+from ._common import explained_parts, piece, train
+
+if TYPE_CHECKING:
+    from byteloom.explorer.session import Session
+
+__all__ = ["view"]
+
+_TEXT = 100_000  # characters to train on
+_SMALLEST, _LARGEST = 256, 1024  # tokens
+_CURVE = 24  # sizes that the curve is measured at
+_SAMPLE = 60  # pre-tokens of the text that are shown at every size
+_TIES = ("smallest_pair", "first_seen", "huggingface")
+
+
+def view(session: Session, request: dict[str, Any]) -> dict[str, Any]:
+    """Training on a text, merge by merge.
+
+    Options: `corpus`, the `"text"` of the request or the page of `"english"` that comes with the package;
+    `vocab_size`, `pattern` (a name or a regex), `tie_break`, `min_frequency`.
+    """
+    source = choice(request, "corpus", ("text", "english"))
+    text = session.text(request) if source == "text" else english_sample()
+    corpus = text[:_TEXT]
+    size = integer(request, "vocab_size", 300, least=_SMALLEST, most=_LARGEST)
+    pattern = string(request, "pattern", longest=2000) or "gpt2"
+    tie_break = choice(request, "tie_break", _TIES)
+    min_frequency = integer(request, "min_frequency", 2, least=1, most=1000)
+    tok = train(corpus, size, pattern=pattern, tie_break=tie_break, min_frequency=min_frequency, trace=True)
+    trace = tok.training_trace()
+    report = tok.training_report or {}
+    sample, _ = explained_parts(tok, corpus, _SAMPLE, max_steps=None)
+    return {
+        "characters": len(corpus),
+        "left_out": len(text) - len(corpus),
+        "bytes": report["bytes"],
+        "pretokens": report["pretokens"],
+        "unique_pretokens": report["unique_pretokens"],
+        "vocab_size": tok.vocab_size,
+        "asked": size,
+        "stopped": trace.stopped,
+        "tie_break": trace.tie_break,
+        "min_frequency": trace.min_frequency,
+        "pattern": tok.pattern_name or tok.pattern,
+        "patterns": list(bl.pattern_names()),
+        "ties": list(_TIES),
+        "tied": sum(step.tied > 1 for step in trace.steps),
+        "steps": [_step(step) for step in trace.steps],
+        "curve": _curve(tok, corpus),
+        "sample": [_sample(part) for part in sample if isinstance(part, PreToken)],
+    }
+
+
+def _step(step: TraceStep) -> dict[str, Any]:
+    return {
+        "left": {"id": step.left, **piece(step.left_bytes)},
+        "right": {"id": step.right, **piece(step.right_bytes)},
+        "result": {"id": step.result, **piece(step.left_bytes + step.right_bytes)},
+        "count": step.count,
+        "tied": step.tied,
+        "decided_by": step.decided_by,
+        "runners_up": [
+            {
+                "left": {"id": other.left, **piece(other.left_bytes)},
+                "right": {"id": other.right, **piece(other.right_bytes)},
+                "count": other.count,
+            }
+            for other in step.runners_up
+        ],
+    }
+
+
+def _curve(tok: bl.Tokenizer, text: str) -> list[dict[str, Any]]:
+    """Tokens of the text at several sizes. The first n merges are what training to that size learns."""
+    merges = tok.merges
+    count = len(merges)
+    sizes = sorted({round(place * count / (_CURVE - 1)) for place in range(_CURVE)})
+    curve = []
+    for taken in sizes:
+        smaller = bl.Tokenizer.from_merges(merges[:taken], pattern=tok.pattern_name or tok.pattern)
+        tokens = smaller.count(text)
+        curve.append(
+            {
+                "merges": taken,
+                "vocab_size": smaller.vocab_size,
+                "tokens": tokens,
+                "bytes_per_token": len(text.encode()) / tokens if tokens else None,
+            }
+        )
+    return curve
+
+
+def _sample(part: PreToken) -> dict[str, Any]:
+    """A pre-token of the text: its symbols, and its merges with their ranks.
+
+    At a smaller size the merges of higher rank are not there yet, and the others are the same.
+    """
+    return {
+        **piece(part.bytes),
+        "symbols": [{"id": symbol.id, **piece(symbol.bytes)} for symbol in part.symbols],
+        "steps": [{"rank": step.rank, "at": step.at, "id": step.result} for step in part.steps],
+    }
