@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ._tokenizer import Tokenizer
 
-__all__ = ["TokenTable", "is_text", "ordinary_tokens"]
+__all__ = ["TokenTable", "is_text", "ordinary_tokens", "table_of"]
 
 
 def ordinary_tokens(tok: Tokenizer) -> Iterator[tuple[int, bytes]]:
@@ -66,3 +66,9 @@ class TokenTable:
         for id_, token in ordinary_tokens(self._tok):
             partial[id_] = not is_text(token)
         return partial
+
+
+@lru_cache(maxsize=8)
+def table_of(tok: Tokenizer) -> TokenTable:
+    """The table of a tokenizer, kept for a few of them: a large one takes a second to make."""
+    return TokenTable(tok)

@@ -1,0 +1,1 @@
+"""What the tabs ask for."""
