@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import byteloom as bl
@@ -16,7 +17,7 @@ __all__ = ["view"]
 
 _MOST = 6
 # Bytes of the text whose tokens are drawn; the figures are of all.
-_DRAWN = 4000
+_DRAWN = 3000
 _MAX_DIFFERENCES = _DRAWN
 _LISTED = 40
 
@@ -50,12 +51,11 @@ def view(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     # What does not depend on the text: the parallel sample, and what the vocabularies share.
     once = session.remember(("compare", *names), lambda: bl.compare(tokenizers, names=names))
     rows, drawn = _rows(tokenizers, text, found)
-    plain = found.to_dict()
     return {
         "names": names,
-        "tokenizers": plain["tokenizers"],
-        "figures": plain["figures"],
-        "boundaries": plain["boundaries"][0],
+        "tokenizers": [side.to_dict() for side in found.tokenizers],
+        "figures": [row.to_dict() for row in found.figures],
+        "boundaries": found.boundaries[0].to_dict(),
         "rows": rows,
         "drawn_bytes": drawn,
         "left_out_bytes": len(text.encode()) - drawn,
@@ -97,4 +97,4 @@ def _rows(
 def _drawn(encoded: tuple[list[int], list[tuple[int, int]]]) -> list[tuple[int, tuple[int, int]]]:
     """Ids and spans of the tokens that may be drawn."""
     ids, spans = encoded
-    return [(id_, span) for id_, span in zip(ids, spans, strict=True) if span[1] <= _DRAWN]
+    return list(zip(ids, itertools.takewhile(lambda span: span[1] <= _DRAWN, spans), strict=False))

@@ -43,7 +43,7 @@ def view(session: Session, request: dict[str, Any]) -> dict[str, Any]:
 
     vocabulary = kept("all", lambda: Vocabulary(named.tokenizer))
     scripts = kept("scripts", vocabulary.scripts)
-    usage = vocabulary.usage(text)
+    usage = kept(f"usage {text}", lambda: vocabulary.usage(text))
     found: Sequence[Any]
     script = None
     if kind == "search":
