@@ -1,1 +1,0 @@
-"""What the tabs ask for."""
