@@ -32,6 +32,7 @@ _COMMANDS = (
     "explain",
     "compare",
     "vocab",
+    "explore",
     "convert",
     "verify",
     "doctor",

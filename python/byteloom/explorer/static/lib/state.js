@@ -1,0 +1,63 @@
+/* What the address holds: the tab, the text if it is short, the tokenizer, the tab's options and its view.
+ *
+ *   read()          { tab, text?, long, tokenizer?, options, view, card? } of the address; nothing in it is trusted
+ *   write(state, { push })   put it there
+ *   keepText(text), keptText()   a long text stays in this browser's session instead
+ */
+
+const LONGEST = 2000;
+const KEY = "byteloom-text";
+
+function object(text) {
+  try {
+    const value = JSON.parse(text);
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+export function read(hash = location.hash) {
+  const [tab, query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const values = new URLSearchParams(query);
+  return {
+    tab,
+    text: values.get("text"),
+    long: values.has("long"),
+    tokenizer: values.get("tokenizer"),
+    options: object(values.get("options")),
+    view: object(values.get("view")),
+    card: values.get("card"),
+  };
+}
+
+export function write({ tab, text, tokenizer, options, view, card }, { push = false } = {}) {
+  const values = new URLSearchParams();
+  if (text.length <= LONGEST) values.set("text", text);
+  else values.set("long", "");
+  if (tokenizer) values.set("tokenizer", tokenizer);
+  if (Object.keys(options).length > 0) values.set("options", JSON.stringify(options));
+  if (Object.keys(view).length > 0) values.set("view", JSON.stringify(view));
+  if (card) values.set("card", card);
+  const hash = `#${tab}?${values}`;
+  if (hash === location.hash) return;
+  if (push) history.pushState(null, "", hash);
+  else history.replaceState(null, "", hash);
+}
+
+export function keepText(text) {
+  try {
+    if (text.length > LONGEST) sessionStorage.setItem(KEY, text);
+    else sessionStorage.removeItem(KEY);
+  } catch {
+    // too long, or storage is forbidden: then the text is not there after a reload
+  }
+}
+
+export function keptText() {
+  try {
+    return sessionStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
