@@ -30,7 +30,7 @@ __all__ = ["Server", "answer", "asset_names", "asset_text", "available_tabs", "c
 
 log = logging.getLogger("byteloom.explorer")
 
-LIBRARY = ("cards", "chart", "chips", "dom", "examples", "signs", "source", "state", "stepper", "table", "theme")
+LIBRARY = ("cards", "chart", "chips", "dom", "examples", "fields", "signs", "source", "state", "stepper", "table", "theme")
 """The modules of `static/lib`."""
 _TYPES = {
     ".html": "text/html; charset=utf-8",
