@@ -1,7 +1,8 @@
 """A running explorer, and a real browser that looks at it.
 
-Tests that use `page` need Chromium, its driver and selenium (Debian: `chromium` and `chromium-driver`). Without
-them they skip, or fail where `BYTELOOM_NEED_BROWSER` is set. A message of the browser's console fails a test.
+Tests that use `page` need Chromium, its driver (Debian: `chromium` and `chromium-driver`) and selenium.
+Without them they skip, or fail where `BYTELOOM_NEED_BROWSER` is set. A message of the browser's console fails
+a test.
 """
 
 from __future__ import annotations
@@ -57,7 +58,13 @@ def driver():
         _browser_is_missing("there is no Chromium with its driver: apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-proxy-server"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--no-proxy-server",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     browser = webdriver.Chrome(options=options, service=Service(chromedriver))
@@ -76,7 +83,9 @@ class Page:
 
     def open(self, tab="", *, wait=True, **state):
         """Open a tab with a state as the address holds it: text, tokenizer, options, view, card."""
-        values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in state.items()}
+        values = {
+            name: value if isinstance(value, str) else json.dumps(value) for name, value in state.items()
+        }
         self.driver.get("about:blank")
         self.driver.get(f"{self.url}#{tab}?{urlencode(values)}" if tab or values else self.url)
         if wait:
@@ -134,6 +143,7 @@ class Page:
 
     def card(self, name):
         """Choose a card by its id."""
+        self.js("document.querySelector('#cards details').open = true")
         self.find(f'[data-card="{name}"] button').click()
         self.ready()
         return self.text(f'[data-card="{name}"] .look')

@@ -66,7 +66,9 @@ def command(
         raise click.UsageError("give --text or --file, not both", click.get_current_context())
     check_output(out, force=force)
     if file is not None:
-        text = as_text(read_source(file), source_name(file), errors="strict", otherwise="or name another file")
+        text = as_text(
+            read_source(file), source_name(file), errors="strict", otherwise="or name another file"
+        )
     session = _session(tokenizers, pattern, text)
     if out is not None:
         from byteloom.explorer.page import page
@@ -83,7 +85,9 @@ def command(
     except ImportError as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
-        raise click.ClickException(f"port {port} of 127.0.0.1: {error.strerror}; --port 0 takes a free one") from None
+        raise click.ClickException(
+            f"port {port} of 127.0.0.1: {error.strerror}; --port 0 takes a free one"
+        ) from None
     say(f"the explorer is at {server.url} (Ctrl-C ends it)")
     if not no_browser:
         # In a thread: some browsers come back only when they are closed.
@@ -94,7 +98,9 @@ def command(
 def _session(paths: tuple[str, ...], pattern: str | None, text: str | None) -> Session:
     from byteloom.explorer import Session, ViewError
 
-    named = [(name, load_one_of_several(path, pattern)) for name, path in zip(_names(paths), paths, strict=True)]
+    named = [
+        (name, load_one_of_several(path, pattern)) for name, path in zip(_names(paths), paths, strict=True)
+    ]
     try:
         session = Session(named, text=text)
         session.checked_text(session.text_at_start, "the text")

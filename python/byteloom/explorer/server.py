@@ -1,8 +1,9 @@
 """The local server: HTTP in, plain data out, on this machine only.
 
-A page of another site must learn nothing and change nothing (`Host`, `Origin` and `Sec-Fetch-Site` are checked
-before anything else), a request can ask for only so much (its size, its time, how many at once), and no path
-of a request ever becomes the path of a file: the few assets are read at the start and served from memory.
+A page of another site must learn nothing and change nothing (`Host`, `Origin` and `Sec-Fetch-Site` are
+checked before anything else), a request can ask for only so much (its size, its time, how many at once), and
+no path of a request ever becomes the path of a file: the few assets are read at the start and served from
+memory.
 """
 
 from __future__ import annotations
@@ -13,25 +14,23 @@ import json
 import logging
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import byteloom
 
-from . import TABS
+from . import assets
 from .session import Session, ViewError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
+    from typing_extensions import Self
 
-__all__ = ["Server", "answer", "asset_names", "asset_text", "available_tabs", "create_app"]
+__all__ = ["Server", "answer", "create_app"]
 
 log = logging.getLogger("byteloom.explorer")
 
-LIBRARY = ("cards", "chart", "chips", "dom", "examples", "fields", "signs", "source", "state", "stepper", "table", "theme")
-"""The modules of `static/lib`."""
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -53,30 +52,8 @@ _HEADERS = {
 _MISSING = "the explorer needs FastAPI and uvicorn: pip install 'byteloom[explorer]'"
 # Views that run at once; one more waits, and what waits longer than the limit of time is told so.
 _WORKERS = 4
-
-
-# The assets.
-
-
-def asset_names() -> list[str]:
-    """Every file that may be served, by its path under `static`; a tab that is not there yet is left out."""
-    names = ["index.html", "style.css", "app.js", *(f"lib/{name}.js" for name in LIBRARY)]
-    return names + [f"tabs/{tab}.js" for tab in available_tabs()]
-
-
-def asset_text(name: str) -> str:
-    """The text of an asset of the package."""
-    return files("byteloom.explorer").joinpath("static").joinpath(name).read_text(encoding="utf-8")
-
-
-def available_tabs() -> list[str]:
-    """The tabs that have both halves."""
-    folder = files("byteloom.explorer")
-    return [
-        tab
-        for tab in TABS
-        if folder.joinpath(f"static/tabs/{tab}.js").is_file() and folder.joinpath(f"views/{tab}.py").is_file()
-    ]
+# Seconds for a request to arrive in.
+_PATIENCE = 5
 
 
 # The answer to a question.
@@ -120,7 +97,7 @@ def _parsed(body: bytes) -> dict[str, Any]:
 # The application.
 
 
-class _Refused(Exception):
+class _RefusalError(Exception):
     """A request that is not answered; `status` says how."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -135,7 +112,7 @@ async def _body(request: Request, most: int) -> bytes:
     async for part in request.stream():
         size += len(part)
         if size > most:
-            raise _Refused(413, f"the request is longer than {most:,} bytes")
+            raise _RefusalError(413, f"the request is longer than {most:,} bytes")
         parts.append(part)
     return b"".join(parts)
 
@@ -151,11 +128,11 @@ class _Guard:
             self._hosts.update(name.encode() for name in names)
         self._origins = {b"http://" + host for host in self._hosts}
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
 
-        async def send_guarded(message: dict[str, Any]) -> None:
+        async def send_guarded(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 own = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *own]}
@@ -167,7 +144,7 @@ class _Guard:
         else:
             await _error(403, refusal)(scope, receive, send_guarded)
 
-    def _refusal(self, scope: dict[str, Any]) -> str | None:
+    def _refusal(self, scope: MutableMapping[str, Any]) -> str | None:
         values: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             values.setdefault(name, []).append(value)
@@ -208,13 +185,21 @@ class _Work:
         try:
             await asyncio.wait_for(self._free.acquire(), seconds)
         except asyncio.TimeoutError:
-            raise _Refused(503, "the explorer is busy with other questions; try again") from None
+            raise _RefusalError(503, "the explorer is busy with other questions; try again") from None
         future = asyncio.get_running_loop().run_in_executor(self._threads, self._run, tab, request)
-        future.add_done_callback(lambda done: (self._free.release(), done.cancelled() or done.exception()))
+        future.add_done_callback(self._done)
         try:
             return await asyncio.wait_for(asyncio.shield(future), seconds)
         except asyncio.TimeoutError:
-            raise _Refused(503, f"this took longer than {seconds:g} seconds; try a shorter text") from None
+            raise _RefusalError(
+                503, f"this took longer than {seconds:g} seconds; try a shorter text"
+            ) from None
+
+    def _done(self, future: asyncio.Future[tuple[int, bytes]]) -> None:
+        self._free.release()
+        # Nobody may be waiting for it any more; then its error is not news.
+        if not future.cancelled():
+            future.exception()
 
     def _run(self, tab: str, request: dict[str, Any]) -> tuple[int, bytes]:
         result = answer(self._session, tab, request)
@@ -241,10 +226,10 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     work = _Work(session)
-    described = _encoded({**session.describe(), "tabs": available_tabs()})
+    described = _encoded({**session.describe(), "tabs": assets.available_tabs()})
 
     def asset(name: str) -> Callable[[Request], Any]:
-        content = asset_text(name).encode()
+        content = assets.asset_text(name).encode()
         kind = _TYPES["." + name.rpartition(".")[2]]
 
         async def get(_request: Request) -> Response:
@@ -259,21 +244,21 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
         async def post(request: Request) -> Response:
             # Only our own page can send this type: another site's would have to ask for leave first.
             if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-                raise _Refused(415, "the request must be application/json")
+                raise _RefusalError(415, "the request must be application/json")
             try:
-                body = await asyncio.wait_for(_body(request, session.limits.body_bytes), 5)
+                body = await asyncio.wait_for(_body(request, session.limits.body_bytes), _PATIENCE)
             except asyncio.TimeoutError:
-                raise _Refused(408, "the request did not end in time") from None
+                raise _RefusalError(408, "the request did not end in time") from None
             status, content = await work.answer(tab, _parsed(body))
             return Response(content, status, media_type="application/json")
 
         return post
 
     app.add_route("/", asset("index.html"), methods=["GET"])
-    for name in asset_names()[1:]:
+    for name in assets.asset_names()[1:]:
         app.add_route(f"/{name}", asset(name), methods=["GET"])
     app.add_route("/api/session", get_session, methods=["GET"])
-    for tab in available_tabs():
+    for tab in assets.available_tabs():
         app.add_route(f"/api/{tab}", question(tab), methods=["POST"])
 
     _add_errors(app)
@@ -299,10 +284,27 @@ def _add_errors(app: FastAPI) -> None:
         log.error("a view failed", exc_info=error)
         return _error(500, "the explorer failed on this request; the terminal says how", "Failure")
 
-    app.add_exception_handler(_Refused, refused)
+    app.add_exception_handler(_RefusalError, refused)
     app.add_exception_handler(ViewError, view_error)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(Exception, failed)
+
+
+def _timely_protocol() -> type[asyncio.Protocol]:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Timely(H11Protocol):
+        """Hangs up where no request comes; uvicorn itself waits for the first one for ever."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self.loop.call_later(_PATIENCE, self._hang_up)
+
+        def _hang_up(self) -> None:
+            if self.cycle is None:
+                self.transport.close()
+
+    return Timely
 
 
 class Server:
@@ -335,7 +337,7 @@ class Server:
             raise
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=_timely_protocol(),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -374,7 +376,7 @@ class Server:
         if self._thread is not None:
             self._thread.join(10)
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

@@ -304,7 +304,7 @@ def number(request: dict[str, Any], name: str, default: float, *, least: float, 
 
 
 def english_sample() -> str:
-    """A page of English, written for byteloom, that the built-in tokenizer and entropy model are trained on."""
+    """A page of English, written for byteloom: what the built-in tokenizer and model are trained on."""
     return files("byteloom").joinpath("data/explorer.txt").read_text(encoding="utf-8")
 
 

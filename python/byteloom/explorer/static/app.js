@@ -96,7 +96,6 @@ class Shell {
       this.status, this.keys);
     if (!this.source.live) {
       this.menu.disabled = true;
-      this.say("");
       this.note.hidden = false;
       fill(this.note, "A saved page: it shows this text and the examples below. To try your own, run ", el("code", null, "byteloom explore"), ".");
     }
@@ -339,8 +338,10 @@ class Shell {
       this.drawn = null;
       this.inspect(null);
     }
-    fill(this.cards, tab.cards.length > 0 && el("h2", null, "Try this"),
-      tab.cards.length > 0 && cards(tab.cards, { current: this.card[tab.id], onChoose: (card) => this.chooseCard(card) }));
+    const list = cards(tab.cards, { current: this.card[tab.id], onChoose: (card) => this.chooseCard(card) });
+    // On a phone the picture comes first; there the cards open when they are asked for.
+    const open = this.card[tab.id] || this.cards.querySelector("details")?.open || matchMedia("(min-width: 54rem)").matches;
+    fill(this.cards, tab.cards.length > 0 && el("details", { open: Boolean(open) }, el("summary", null, `Try this (${tab.cards.length})`), list));
   }
 
   showFigures(strip) {

@@ -1,1 +1,1 @@
-"""One module a tab, each with `view(session, request)`: a request's plain data in, records as plain data out."""
+"""One module a tab with `view(session, request)`: plain data in, records as plain data out."""

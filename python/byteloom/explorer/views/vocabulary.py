@@ -16,7 +16,7 @@ __all__ = ["view"]
 
 T = TypeVar("T")
 
-_PAGE = 100
+_PAGE = 40
 _MAX_QUERY = 200
 _LISTS = ("search", "longest", "script", "used", "unused", "unreachable")
 

@@ -14,7 +14,7 @@ import { el, svg } from "./dom.js";
 import { ratio } from "./signs.js";
 import { table } from "./table.js";
 
-const WIDTH = 640;
+let WIDTH = 640; // in the units of the drawing; fewer on a phone, so that its words stay readable
 const PAD = { left: 52, right: 12, top: 10, bottom: 36 };
 
 function ticks(low, high, most = 5) {
@@ -48,7 +48,11 @@ function figure(label, picture, twin, extra) {
     el("details", null, el("summary", null, "as a table"), twin));
 }
 
+const measure = () => { WIDTH = Math.max(320, Math.min(640, document.documentElement.clientWidth - 24)); };
+
 export function lineChart({ label, x, y, series, marks = [], height = 240, onPick }) {
+  measure();
+  const width = WIDTH;
   const all = series.flatMap((line) => line.points);
   const values = all.map((point) => point[1]).concat(marks.filter((m) => m.y !== undefined).map((m) => m.y));
   const low = y.from ?? Math.min(0, ...values.slice(0, 1e5));
@@ -69,13 +73,13 @@ export function lineChart({ label, x, y, series, marks = [], height = 240, onPic
     return svg("path", { class: `line line-${number % 6}`, d: path });
   });
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": label },
-    frame(height, { ...x, ticks: ticks(left, right, 8) }, { ...y, ticks: ticks(low, high) }, place), lines,
+    frame(height, { ...x, ticks: ticks(left, right, WIDTH / 80) }, { ...y, ticks: ticks(low, high) }, place), lines,
     marks.map((mark) => drawMark(mark, place, height)));
   for (const mark of marks) if (mark.drag) makeDraggable(picture, mark, { low, high, bottom, height });
   if (onPick) {
     picture.addEventListener("click", (event) => {
       const box = picture.getBoundingClientRect();
-      const wanted = left + (((event.clientX - box.left) / box.width) * WIDTH - PAD.left) / (WIDTH - PAD.left - PAD.right) * (right - left);
+      const wanted = left + (((event.clientX - box.left) / box.width) * width - PAD.left) / (width - PAD.left - PAD.right) * (right - left);
       let best = 0;
       series[0].points.forEach(([px], i) => { if (Math.abs(px - wanted) < Math.abs(series[0].points[best][0] - wanted)) best = i; });
       onPick(best, series[0]);
@@ -133,11 +137,12 @@ function makeDraggable(picture, mark, { low, high, bottom, height }) {
 }
 
 export function barChart({ label, x, y, bars, height = 220 }) {
+  measure();
   const high = y.to ?? Math.max(1e-9, ...bars.map((bar) => bar.value ?? 0));
   const bottom = height - PAD.bottom;
   const wide = (WIDTH - PAD.left - PAD.right) / Math.max(1, bars.length);
   const place = { y: (value) => bottom - (value / high) * (bottom - PAD.top) };
-  const every = Math.ceil(bars.length / 16);
+  const every = Math.ceil(bars.length / (WIDTH / 40));
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": label },
     frame(height, x, { ...y, ticks: ticks(0, high) }, place),
     bars.map((bar, i) => [
