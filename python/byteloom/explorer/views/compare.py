@@ -17,7 +17,7 @@ __all__ = ["view"]
 
 _MOST = 6
 # Bytes of the text whose tokens are drawn; the figures are of all.
-_DRAWN = 2000
+_DRAWN = 1200
 _MAX_DIFFERENCES = _DRAWN
 _LISTED = 40
 
