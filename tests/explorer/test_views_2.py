@@ -112,7 +112,15 @@ def test_patches_are_those_of_the_library(session, rule, units):
     tok = session.tokenizers[1].tokenizer
     text = "the model predicts: नमस्ते, next token"
     records = asked(
-        patches.view, session, text=text, rule=rule, units=units, theta=1.2, rise=0.4, train="models", tokenizer=1
+        patches.view,
+        session,
+        text=text,
+        rule=rule,
+        units=units,
+        theta=1.2,
+        rise=0.4,
+        train="models",
+        tokenizer=1,
     )
     model = bl.ByteEntropyModel(4).train(SAMPLE)
     patcher = {
@@ -137,7 +145,9 @@ def test_patches_are_those_of_the_library(session, rule, units):
     assert (records["threshold_for_target"] is None) == (rule in ("space", "static", "byte", "bpe"))
 
 
-@pytest.mark.parametrize(("train", "learned"), [("models", SAMPLE), ("weavers", english_sample()), ("text", DEMO)])
+@pytest.mark.parametrize(
+    ("train", "learned"), [("models", SAMPLE), ("weavers", english_sample()), ("text", DEMO)]
+)
 @pytest.mark.parametrize("smoothing", ["backoff", "witten-bell"])
 def test_the_model_learns_from_what_it_says(session, train, learned, smoothing):
     records = asked(patches.view, session, text=DEMO, train=train, order=3, smoothing=smoothing)
@@ -239,7 +249,9 @@ def test_lists_are_those_of_the_library(session, plain, kind):
     }[kind]
     entries, page = [], 0
     while True:
-        records = asked(vocabulary.view, session, text=text, list=kind, query="th", script="partial", page=page)
+        records = asked(
+            vocabulary.view, session, text=text, list=kind, query="th", script="partial", page=page
+        )
         entries += records["entries"]
         page += 1
         if page * records["page_size"] >= records["found"]:
@@ -257,7 +269,9 @@ def test_lists_are_those_of_the_library(session, plain, kind):
 
 def test_tokens_are_found_by_bytes_and_by_id(session, plain):
     by_hex = asked(vocabulary.view, session, text="", query="74 68", by="hex")
-    assert [entry["id"] for entry in by_hex["entries"]] == [entry.id for entry in bl.Vocabulary(plain).search("th")]
+    assert [entry["id"] for entry in by_hex["entries"]] == [
+        entry.id for entry in bl.Vocabulary(plain).search("th")
+    ]
     by_id = asked(vocabulary.view, session, text="", query="258", by="id")
     assert [entry["id"] for entry in by_id["entries"]] == [258]
 
