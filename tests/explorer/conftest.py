@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
+import types
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 
-from byteloom.explorer import Session
+from byteloom.explorer import Session, ViewError, assets
+from byteloom.explorer.session import flag, string
 
 WAIT = 10
 
@@ -35,6 +39,64 @@ def server(session):
     from byteloom.explorer.server import Server
 
     with Server(session) as running:
+        yield running
+
+
+# Two tabs for tests of the shell, so that these do not depend on what real tabs show.
+
+TRIAL = (Path(__file__).parent / "trial.js").read_text(encoding="utf-8")
+TRIALS = {
+    "tabs/trial.js": TRIAL,
+    "tabs/second.js": TRIAL.replace('id: "trial", title: "Trial"', 'id: "second", title: "Second"'),
+}
+
+
+def trial_view(session, request):
+    """Ids of the text, and an option that is given back; it can be told to fail, to wait and to break."""
+    if flag(request, "fail"):
+        raise ViewError("it was told to fail: <b>&amp;")
+    time.sleep(request.get("wait", 0))
+    if request.get("break"):
+        raise RuntimeError("secret of the inside")
+    text, tok = session.text(request), session.tokenizer(request).tokenizer
+    ids = tok.encode_ordinary(text)[:3000]
+    tokens = [{"id": id_, "bytes": tok.id_to_bytes(id_).hex()} for id_ in ids]
+    return {"ids": tokens, "echo": string(request, "word"), "bad": float("nan") if request.get("nan") else 0}
+
+
+for _name in ("trial", "second"):
+    _module = types.ModuleType(f"byteloom.explorer.views.{_name}")
+    _module.view = trial_view
+    sys.modules[_module.__name__] = _module
+
+
+@contextmanager
+def with_trial_tabs():
+    """An explorer that is made in here has the tabs `trial` and `second` and no others."""
+    real = assets.asset_text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assets, "asset_text", lambda name: TRIALS.get(name) or real(name))
+        patch.setattr(assets, "available_tabs", lambda: ["trial", "second"])
+        yield
+
+
+@pytest.fixture
+def trial_tabs():
+    """For the length of a test the tabs are `trial` and `second`."""
+    with with_trial_tabs():
+        yield
+
+
+@pytest.fixture(scope="session")
+def trial_server(session):
+    """An explorer with the trial tabs that runs."""
+    pytest.importorskip("fastapi", reason="the explorer needs FastAPI")
+    pytest.importorskip("uvicorn", reason="the explorer needs uvicorn")
+    from byteloom.explorer.server import Server
+
+    with with_trial_tabs():
+        running = Server(session)
+    with running:
         yield running
 
 
@@ -111,7 +173,8 @@ class Page:
         return self.until(
             lambda: self.js(
                 "const shell = globalThis.byteloomShell;"
-                "return Boolean(shell) && shell.settled && !document.querySelector('[aria-busy=true]')"
+                "return Boolean(shell) && shell.settled"
+                " && !document.querySelector('[aria-busy=true], [data-pending]')"
             ),
             "an answer",
         )
@@ -125,12 +188,11 @@ class Page:
 
     def text(self, css):
         """What the first such element shows."""
-        found = self.all(css)
-        return found[0].text if found else ""
+        return self.js("return document.querySelector(arguments[0])?.innerText ?? ''", css)
 
     def figure(self, name):
         """A figure of the strip above the tabs, such as `tokens`."""
-        return self.find(f'#strip [data-figure="{name}"] dd').text
+        return self.text(f'#strip [data-figure="{name}"] dd')
 
     def type(self, text):
         """Put a text into the text area, as a paste does."""
@@ -183,21 +245,25 @@ class Page:
         ]
 
 
-@pytest.fixture
-def quiet_page(driver, server):
-    """The explorer in the browser, for tests that cause console messages themselves."""
+def _looking(driver, server):
     page = Page(driver, server.url)
     page.messages()
     page.resize(1280, dark=False)
     yield page
-    driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
     driver.get("about:blank")
-    page.messages()
 
 
 @pytest.fixture
-def page(quiet_page):
+def page(driver, server):
     """The explorer in the browser. A message of the console fails the test."""
-    yield quiet_page
-    messages = quiet_page.messages()
+    yield from _looking(driver, server)
+    messages = Page(driver, "").messages()
+    assert not messages, messages
+
+
+@pytest.fixture
+def trial_page(driver, trial_server):
+    """The explorer with the trial tabs in the browser. A message of the console fails the test."""
+    yield from _looking(driver, trial_server)
+    messages = Page(driver, "").messages()
     assert not messages, messages

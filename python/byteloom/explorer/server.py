@@ -132,11 +132,19 @@ class _Guard:
         if scope["type"] != "http":
             return
 
+        gone = False
+
         async def send_guarded(message: MutableMapping[str, Any]) -> None:
+            nonlocal gone
             if message["type"] == "http.response.start":
                 own = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *own]}
-            await send(message)
+            if gone:
+                return
+            try:
+                await send(message)
+            except Exception:  # noqa: BLE001 - whatever it is, there is nobody left to tell
+                gone = True  # who broke off in the middle of a request
 
         refusal = self._refusal(scope)
         if refusal is None:
@@ -175,8 +183,8 @@ class _Work:
         self._threads = ThreadPoolExecutor(_WORKERS, "byteloom-explorer")
         self._free = asyncio.Semaphore(_WORKERS)
 
-    async def answer(self, tab: str, request: dict[str, Any]) -> tuple[int, bytes]:
-        """The status and the body of the answer.
+    async def answer(self, tab: str, request: dict[str, Any]) -> bytes:
+        """The body of the answer.
 
         A view that is too slow is not waited for. It keeps its thread until it ends, which the limits of
         the text and of the options make soon.
@@ -195,15 +203,14 @@ class _Work:
                 503, f"this took longer than {seconds:g} seconds; try a shorter text"
             ) from None
 
-    def _done(self, future: asyncio.Future[tuple[int, bytes]]) -> None:
+    def _done(self, future: asyncio.Future[bytes]) -> None:
         self._free.release()
         # Nobody may be waiting for it any more; then its error is not news.
         if not future.cancelled():
             future.exception()
 
-    def _run(self, tab: str, request: dict[str, Any]) -> tuple[int, bytes]:
-        result = answer(self._session, tab, request)
-        return 400 if "error" in result else 200, _encoded(result)
+    def _run(self, tab: str, request: dict[str, Any]) -> bytes:
+        return _encoded(answer(self._session, tab, request))
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -224,7 +231,7 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
     except ImportError:
         raise ImportError(_MISSING) from None
 
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     work = _Work(session)
     described = _encoded({**session.describe(), "tabs": assets.available_tabs()})
 
@@ -249,8 +256,8 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
                 body = await asyncio.wait_for(_body(request, session.limits.body_bytes), _PATIENCE)
             except asyncio.TimeoutError:
                 raise _RefusalError(408, "the request did not end in time") from None
-            status, content = await work.answer(tab, _parsed(body))
-            return Response(content, status, media_type="application/json")
+            # Also an error in words is an answer: browsers would report another status as a fault of the page.
+            return Response(await work.answer(tab, _parsed(body)), media_type="application/json")
 
         return post
 
@@ -341,7 +348,7 @@ class Server:
             ws="none",
             lifespan="off",
             log_config=None,
-            log_level="error",
+            log_level="critical",  # malformed requests are no news for the terminal; faults of ours are logged
             access_log=False,
             server_header=False,
             proxy_headers=False,

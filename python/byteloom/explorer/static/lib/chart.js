@@ -27,6 +27,9 @@ function ticks(low, high, most = 5) {
   return found;
 }
 
+// Not Math.min(...values): very many arguments are too many.
+const least = (values, first) => values.reduce((a, b) => (b < a ? b : a), first);
+const most = (values, first) => values.reduce((a, b) => (b > a ? b : a), first);
 const plain = (value) => (Number.isInteger(value) ? value.toLocaleString("en-US") : ratio(value));
 
 function frame(height, x, y, place) {
@@ -44,8 +47,10 @@ function frame(height, x, y, place) {
 }
 
 function figure(label, picture, twin, extra) {
-  return el("figure", { class: "chart" }, el("figcaption", null, label), el("div", { class: "picture" }, picture), extra,
-    el("details", null, el("summary", null, "as a table"), twin));
+  const details = el("details", null, el("summary", null, "as a table"));
+  // Built when it is opened: charts are drawn anew at every key.
+  details.addEventListener("toggle", () => details.append(twin()), { once: true });
+  return el("figure", { class: "chart" }, el("figcaption", null, label), el("div", { class: "picture" }, picture), extra, details);
 }
 
 const measure = () => { WIDTH = Math.max(320, Math.min(640, document.documentElement.clientWidth - 24)); };
@@ -54,11 +59,13 @@ export function lineChart({ label, x, y, series, marks = [], height = 240, onPic
   measure();
   const width = WIDTH;
   const all = series.flatMap((line) => line.points);
-  const values = all.map((point) => point[1]).concat(marks.filter((m) => m.y !== undefined).map((m) => m.y));
-  const low = y.from ?? Math.min(0, ...values.slice(0, 1e5));
-  const high = y.to ?? Math.max(low + 1e-9, ...values.slice(0, 1e5));
-  const left = all.length ? Math.min(...all.slice(0, 1e5).map((point) => point[0])) : 0;
-  const right = all.length ? Math.max(left + 1e-9, ...all.slice(0, 1e5).map((point) => point[0])) : 1;
+  const values = marks.filter((mark) => mark.y !== undefined).map((mark) => mark.y);
+  for (const point of all) values.push(point[1]);
+  const low = y.from ?? least(values, 0);
+  const high = y.to ?? most(values, low + 1e-9);
+  const across = all.map((point) => point[0]);
+  const left = least(across, across[0] ?? 0);
+  const right = most(across, across.length > 0 ? left + 1e-9 : 1);
   const bottom = height - PAD.bottom;
   const place = {
     x: (value) => PAD.left + ((value - left) / (right - left)) * (WIDTH - PAD.left - PAD.right),
@@ -85,9 +92,9 @@ export function lineChart({ label, x, y, series, marks = [], height = 240, onPic
       onPick(best, series[0]);
     });
   }
-  const rows = all.length > 0 ? series[0].points.map(([px], i) => ({ x: px, ...Object.fromEntries(series.map((line, n) => [`s${n}`, line.points[i]?.[1] ?? null])) })) : [];
+  const rows = () => all.length > 0 ? series[0].points.map(([px], i) => ({ x: px, ...Object.fromEntries(series.map((line, n) => [`s${n}`, line.points[i]?.[1] ?? null])) })) : [];
   const number = (format) => (value) => (value === null ? "–" : (format ?? plain)(value));
-  const twin = table({ caption: label, rows, limit: 50, columns: [{ key: "x", title: x.title, number: true, format: number(x.format) }, ...series.map((line, n) => ({ key: `s${n}`, title: line.name, number: true, format: number(y.format) }))] });
+  const twin = () => table({ caption: label, rows: rows(), limit: 50, columns: [{ key: "x", title: x.title, number: true, format: number(x.format) }, ...series.map((line, n) => ({ key: `s${n}`, title: line.name, number: true, format: number(y.format) }))] });
   const names = series.length > 1 && el("ul", { class: "legend" }, series.map((line, n) => el("li", null, svg("svg", { class: "key", viewBox: "0 0 28 8", "aria-hidden": "true" }, svg("path", { class: `line line-${n % 6}`, d: "M0 4H28" })), " ", line.name)));
   return figure(label, picture, twin, names || null);
 }
@@ -104,11 +111,11 @@ function drawMark(mark, place, height) {
 }
 
 function makeDraggable(picture, mark, { low, high, bottom, height }) {
-  const [least, most] = [mark.least ?? low, mark.most ?? high];
+  const [from, to] = [mark.least ?? low, mark.most ?? high];
   const step = mark.step ?? (high - low) / 50;
   let now = mark.y;
   const move = (value, done) => {
-    now = Math.max(least, Math.min(most, value));
+    now = Math.max(from, Math.min(to, value));
     const at = bottom - ((now - low) / (high - low || 1)) * (bottom - PAD.top);
     for (const name of ["y1", "y2"]) { mark.line.setAttribute(name, at); handle.setAttribute(name, at); }
     mark.text.setAttribute("y", at - 5);
@@ -118,7 +125,7 @@ function makeDraggable(picture, mark, { low, high, bottom, height }) {
     if (done) mark.drag(now);
   };
   const at = mark.line.getAttribute("y1");
-  const handle = svg("line", { class: "handle", x1: PAD.left, x2: WIDTH - PAD.right, y1: at, y2: at, tabindex: "0", role: "slider", "aria-orientation": "vertical", "aria-label": mark.label, "aria-valuemin": least, "aria-valuemax": most, "aria-valuenow": now, "aria-valuetext": ratio(now) });
+  const handle = svg("line", { class: "handle", x1: PAD.left, x2: WIDTH - PAD.right, y1: at, y2: at, tabindex: "0", role: "slider", "aria-orientation": "vertical", "aria-label": mark.label, "aria-valuemin": from, "aria-valuemax": to, "aria-valuenow": now, "aria-valuetext": ratio(now) });
   const valueAt = (event) => {
     const box = picture.getBoundingClientRect();
     return low + ((bottom - ((event.clientY - box.top) / box.height) * height) / (bottom - PAD.top)) * (high - low);
@@ -138,7 +145,7 @@ function makeDraggable(picture, mark, { low, high, bottom, height }) {
 
 export function barChart({ label, x, y, bars, height = 220 }) {
   measure();
-  const high = y.to ?? Math.max(1e-9, ...bars.map((bar) => bar.value ?? 0));
+  const high = y.to ?? most(bars.map((bar) => bar.value ?? 0), 1e-9);
   const bottom = height - PAD.bottom;
   const wide = (WIDTH - PAD.left - PAD.right) / Math.max(1, bars.length);
   const place = { y: (value) => bottom - (value / high) * (bottom - PAD.top) };
@@ -150,6 +157,6 @@ export function barChart({ label, x, y, bars, height = 220 }) {
         svg("title", null, `${bar.label}: ${(y.format ?? plain)(bar.value ?? 0)}${bar.note ? `, ${bar.note}` : ""}`)),
       i % every === 0 && svg("text", { x: (PAD.left + (i + 0.5) * wide).toFixed(1), y: bottom + 15, "text-anchor": "middle" }, bar.label),
     ]));
-  const twin = table({ caption: label, rows: bars, limit: 50, columns: [{ key: "label", title: x.title }, { key: "value", title: y.title, number: true, format: y.format ?? plain }, ...(bars.some((bar) => bar.note) ? [{ key: "note", title: "" }] : [])] });
+  const twin = () => table({ caption: label, rows: bars, limit: 50, columns: [{ key: "label", title: x.title }, { key: "value", title: y.title, number: true, format: y.format ?? plain }, ...(bars.some((bar) => bar.note) ? [{ key: "note", title: "" }] : [])] });
   return figure(label, picture, twin, null);
 }

@@ -6,9 +6,10 @@
  *                 below), inspect: () => node or f(), pressed: bool, title, class }
  *               with `inspect` or `on` it is a button that the keyboard reaches
  *   strip(chips, options?)       a list of chips that wraps, isolated from the direction of the page
- *     chips:    nodes of `chip`;  options: { label: "what the list is", limit: 2000, more: "tokens", keys: true }
+ *     chips:    nodes of `chip`, or functions that make one (better for many: the first 240 are drawn at once, the rest
+ *               in pieces between keys);  options: { label: "what the list is", limit: 2000, more: "tokens", keys: true }
  *               more than `limit` are not drawn but counted. With keys (default) a strip of buttons is one stop for Tab,
- *               and ←/→, Home and End move inside.
+ *               and ←/→, Home and End move inside. While pieces are missing the strip has `data-pending`.
  *   legend([{ label, shade, kind }])   what the colours mean, in words
  */
 
@@ -40,11 +41,31 @@ export function chip(what, options = {}) {
   return node;
 }
 
+const AT_ONCE = 240;
+
 export function strip(chips, options = {}) {
   const { label, limit = 2000, more = "more", keys = true } = options;
-  const shown = chips.slice(0, limit);
-  const rest = chips.length - shown.length;
-  const node = el("div", { class: ["strip", options.class], role: "group", "aria-label": label ?? null }, shown, rest > 0 && el("span", { class: "rest" }, `and ${count(rest)} ${more}`));
+  const rest = Math.max(0, chips.length - limit);
+  const node = el("div", { class: ["strip", options.class], role: "group", "aria-label": label ?? null });
+  let place = 0;
+  function draw(most) {
+    // A block of its own, so that the browser lays out only what can be seen.
+    const piece = el("div", { class: "piece" });
+    for (const end = Math.min(place + most, chips.length - rest); place < end; place++) {
+      const made = typeof chips[place] === "function" ? chips[place](place) : chips[place];
+      if (keys && made.tagName === "BUTTON") made.tabIndex = place === 0 ? 0 : -1;
+      piece.append(made);
+    }
+    if (piece.firstChild) node.append(piece);
+    if (place < chips.length - rest) {
+      node.dataset.pending = "";
+      setTimeout(() => { if (node.isConnected || place === AT_ONCE) draw(AT_ONCE); });
+      return;
+    }
+    delete node.dataset.pending;
+    if (rest > 0) node.lastChild.append(el("span", { class: "rest" }, `and ${count(rest)} ${more}`));
+  }
+  draw(AT_ONCE);
   if (keys) rove(node);
   return node;
 }
@@ -52,9 +73,6 @@ export function strip(chips, options = {}) {
 /* One stop for Tab, arrows inside. */
 function rove(node) {
   const buttons = () => Array.from(node.querySelectorAll("button.chip"));
-  buttons().forEach((button, place) => {
-    button.tabIndex = place === 0 ? 0 : -1;
-  });
   node.addEventListener("focusin", (event) => {
     const button = event.target.closest("button.chip");
     if (!button) return;

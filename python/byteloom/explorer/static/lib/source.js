@@ -6,6 +6,8 @@
  *     the others are answered with null
  */
 
+import { count } from "./signs.js";
+
 const REMEMBERED = 12;
 
 /* The same question gives the same string, whatever the order of its options. */
@@ -38,6 +40,7 @@ async function post({ tab, text, tokenizer, options }) {
 }
 
 function live(session) {
+  const most = session.limits.text_bytes;
   const known = new Map();
   let busy = false;
   let waiting = null;
@@ -57,6 +60,10 @@ function live(session) {
     }
   }
   function ask(question) {
+    const size = new TextEncoder().encode(question.text).length;
+    if (size > most) {
+      return Promise.resolve(failure(`The text has ${count(size)} bytes, and the explorer takes ${count(most)}. Use a part of it, or the command line for the whole.`));
+    }
     const before = known.get(key(question));
     if (before) {
       waiting?.[1](null);
