@@ -115,8 +115,9 @@ def test_a_tab_draws_any_text(page, tab, text):
 def test_controls_have_names(page, tab):
     page.open(tab)
     nameless = page.js(
-        "return [...document.querySelectorAll('#picture input, #picture select, #picture textarea, #picture button')]"
-        ".filter((node) => !(node.labels?.length || node.getAttribute('aria-label') || node.textContent.trim()))"
+        "const all = document.querySelectorAll('#picture :is(input, select, textarea, button)');"
+        "const named = (node) => node.labels?.length || node.ariaLabel || node.textContent.trim();"
+        "return [...all].filter((node) => !named(node))"
         ".map((node) => node.outerHTML.slice(0, 200))"
     )
     assert nameless == []
@@ -412,7 +413,8 @@ def test_rings_show_where_tokenizers_disagree(page, session):
     rows = [named.tokenizer.encode_with_offsets(text)[1] for named in session.tokenizers]
     for place, (mine, other) in enumerate((rows, rows[::-1])):
         drawn = page.js(
-            "return [...document.querySelectorAll(`[data-row='${arguments[0]}'] .chip`)].map((c) => c.classList.contains('ringed'))",
+            "const chips = document.querySelectorAll(`[data-row='${arguments[0]}'] .chip`);"
+            "return [...chips].map((chip) => chip.classList.contains('ringed'))",
             place,
         )
         assert drawn == [span not in other for span in mine]
@@ -456,7 +458,8 @@ def test_the_cost_is_tokens_times_the_prices_of_the_reader(page, session):
     enter(page, "#compare-window", "100")
     assert re.search(r"Prices entered on \d{4}-\d\d-\d\d\.", page.text("#compare-cost"))
     row = page.js(
-        "return [...[...document.querySelectorAll('#compare-cost table')].at(-1).querySelectorAll('tbody tr')[0].children].map((c) => c.textContent)"
+        "const bill = [...document.querySelectorAll('#compare-cost table')].at(-1);"
+        "return [...bill.querySelector('tbody tr').children].map((cell) => cell.textContent)"
     )
     assert float(row[3].replace(",", "")) == pytest.approx(tokens[0] * 250 / 1e6 * 10_000, abs=0.01)
     assert f"fits: {tokens[0]:.1f} %" in page.text("#compare-cost .windows")
@@ -518,7 +521,8 @@ def test_every_token_of_a_trained_vocabulary_is_reached(page):
 def test_a_script_is_chosen_in_its_table(page):
     page.open("vocabulary", tokenizer="1")
     page.js(
-        "[...document.querySelectorAll('#picture button.link')].find((b) => b.textContent === 'Greek').click()"
+        "const scripts = [...document.querySelectorAll('#picture button.link')];"
+        "scripts.find((one) => one.textContent === 'Greek').click()"
     )
     settled(page)
     assert page.js("return byteloomShell.options.vocabulary.script") == "Greek"

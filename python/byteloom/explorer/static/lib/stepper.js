@@ -50,7 +50,7 @@ export function stepper({ label, count, value = 0, say = (i) => `${i + 1} of ${c
     }, speed);
     show();
   }
-  slider.addEventListener("input", () => { stop(); go(Number(slider.value)); });
+  slider.addEventListener("input", () => { const to = Number(slider.value); stop(); go(to); });
   const node = el("div", { class: "stepper", role: "group", "aria-label": label, data: { stepper: "" } },
     button("◀", "one step back", -1), play, button("▶", "one step forward", 1), slider, words);
   node.stepper = { go: (i) => { stop(); go(i); }, step: (by) => { stop(); go(now + by); }, toggle, value: () => now };
