@@ -118,7 +118,8 @@ def test_a_missing_extra_is_named(run, environment, tmp_path):
 
 
 def test_the_page_is_not_needed_for_the_command_line():
-    code = "import sys, byteloom.cli.explore; print([m for m in ('fastapi', 'uvicorn', 'byteloom.explorer') if m in sys.modules])"
+    names = ("fastapi", "uvicorn", "byteloom.explorer")
+    code = f"import sys, byteloom.cli.explore; print([name for name in {names} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert bl.__version__

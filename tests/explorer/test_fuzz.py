@@ -101,9 +101,26 @@ def odd_request(rng, port, tabs):
         ]
     )
     path = rng.choice(
-        ["/", "/app.js", "/api/session", *(f"/api/{tab}" for tab in tabs), "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/lib/..%2f..%2fserver.py",
-         "//", "*", "http://evil/", "/%00", "/%ff%fe", "/?" + "a" * LONG, "/" + "a/" * LONG, "", "/\x01", "/é"]
-    )  # fmt: skip
+        [
+            "/",
+            "/app.js",
+            "/api/session",
+            *(f"/api/{tab}" for tab in tabs),
+            "/../../etc/passwd",
+            "/%2e%2e/%2e%2e/etc/passwd",
+            "/lib/..%2f..%2fserver.py",
+            "//",
+            "*",
+            "http://evil/",
+            "/%00",
+            "/%ff%fe",
+            "/?" + "a" * LONG,
+            "/" + "a/" * LONG,
+            "",
+            "/\x01",
+            "/é",
+        ]
+    )
     headers = {
         "Host": rng.choice([f"127.0.0.1:{port}"] * 8 + ["evil", "", f"localhost:{port}", "\x01"]),
         "Content-Type": rng.choice(

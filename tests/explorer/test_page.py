@@ -1,21 +1,24 @@
-"""The page in a real browser: what all tabs share, and the single file."""
+"""The page in a real browser: what all tabs share."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-import re
-import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from byteloom import render
-from byteloom.explorer import TABS, Session, assets
-from byteloom.explorer.page import page as make_page
+from byteloom.explorer import assets
+from byteloom.render import _signs
 
 LONG = "The weavers don't know the lowest thread. 日本語 🧵 " * 2100  # 100 kB
+
+CHOOSE = """
+const choose = (id, place) => {
+  const menu = document.getElementById(id);
+  menu.selectedIndex = place;
+  menu.dispatchEvent(new Event('change'));
+};
+"""
 
 
 def state(page):
@@ -61,7 +64,7 @@ def test_typing_changes_figures_and_address(trial_page, session, text):
     for place, named in enumerate(session.tokenizers):
         if place:
             trial_page.js(
-                "const m = document.getElementById('tokenizer'); m.selectedIndex = arguments[0]; m.dispatchEvent(new Event('change'))",
+                CHOOSE + "choose('tokenizer', arguments[0])",
                 place,
             )
             trial_page.ready()
@@ -91,8 +94,20 @@ def test_the_address_is_the_state(trial_page):
 
 @pytest.mark.parametrize(
     "address",
-    ["#nothing", "#trial?text=%", "#trial?tokenizer=99", "#trial?tokenizer=x", "#trial?options={", '#trial?options={"__proto__":{"a":1}}', "#trial?options=[1]", '#trial?options={"other":1}&view=7', "#trial?card=none", "#/trial", "#?"],
-)  # fmt: skip
+    [
+        "#nothing",
+        "#trial?text=%",
+        "#trial?tokenizer=99",
+        "#trial?tokenizer=x",
+        "#trial?options={",
+        '#trial?options={"__proto__":{"a":1}}',
+        "#trial?options=[1]",
+        '#trial?options={"other":1}&view=7',
+        "#trial?card=none",
+        "#/trial",
+        "#?",
+    ],
+)
 def test_an_address_of_nonsense_still_opens(trial_page, address):
     trial_page.driver.get("about:blank")
     trial_page.driver.get(trial_page.url + address)
@@ -169,7 +184,7 @@ def test_an_error_leaves_the_controls(trial_page):
     assert trial_page.text("#alert") == ""
 
 
-HOSTILE = "<img src=x onerror=globalThis.hit=1><script>globalThis.hit=1</script>\"'><svg onload=globalThis.hit=1>{{7*7}}"
+HOSTILE = "<img src=x onerror=globalThis.hit=1><script>globalThis.hit=1</script>\"'><svg onload=hit=1>{{7*7}}"
 
 
 def test_texts_never_become_markup(trial_page):
@@ -206,7 +221,8 @@ def test_the_policy_holds(trial_page):
     trial_page.open("trial")
     blocked = trial_page.js(
         "const before = document.body.childElementCount; const s = document.createElement('script');"
-        "s.textContent = 'globalThis.hit = 1'; document.body.append(s); s.remove(); return globalThis.hit ?? null"
+        "s.textContent = 'globalThis.hit = 1'; document.body.append(s); s.remove();"
+        "return globalThis.hit ?? null"
     )
     assert blocked is None
     messages = trial_page.messages()
@@ -341,7 +357,7 @@ def test_examples(trial_page):
     trial_page.open("trial", text="mine")
     for place in range(1, trial_page.js("return document.getElementById('examples').length")):
         trial_page.js(
-            "const m = document.getElementById('examples'); m.selectedIndex = arguments[0]; m.dispatchEvent(new Event('change'))",
+            CHOOSE + "choose('examples', arguments[0])",
             place,
         )
         trial_page.ready()
@@ -376,18 +392,25 @@ def test_light_and_dark(trial_page):
 
 CONTRAST = """
 const number = (color) => color.match(/[\\d.]+/g).map(Number);
-const light = ([r, g, b]) => { const f = (v) => { v /= 255; return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }; return .2126 * f(r) + .7152 * f(g) + .0722 * f(b); };
-const under = (node) => { for (; node; node = node.parentElement) { const c = number(getComputedStyle(node).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+const linear = (v) => v <= 10 ? v / 255 / 12.92 : ((v / 255 + .055) / 1.055) ** 2.4;
+const light = ([r, g, b]) => .2126 * linear(r) + .7152 * linear(g) + .0722 * linear(b);
+const under = (node) => {
+  for (; node; node = node.parentElement) {
+    const color = number(getComputedStyle(node).backgroundColor);
+    if (color.length < 4 || color[3] > 0) return color;
+  }
+  return [255, 255, 255];
+};
 const weak = [];
 for (const node of document.querySelectorAll('#app *')) {
   const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
-  if (!own || node.closest('svg, option, [hidden], dialog') || !node.getClientRects().length || node.disabled) continue;
+  if (!own || node.closest('svg, option, dialog') || !node.getClientRects().length || node.disabled) continue;
   const [a, b] = [light(number(getComputedStyle(node).color)), light(under(node))];
   const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-  if (ratio < 4.5) weak.push(`${node.tagName}.${node.className} ${node.textContent.slice(0, 20)} ${ratio.toFixed(2)}`);
+  if (ratio < 4.5) weak.push(`${node.tagName} ${node.className} ${node.textContent.slice(0, 20)} ${ratio}`);
 }
 return weak;
-"""  # fmt: skip
+"""
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -410,11 +433,13 @@ def test_everything_has_a_name_and_an_outline(trial_page):
     trial_page.open("trial", card="ends")
     nameless = trial_page.js(
         "return [...document.querySelectorAll('button, input, select, textarea, [role=slider], [role=img]')]"
-        ".filter((n) => !(n.textContent.trim() || n.getAttribute('aria-label') || n.labels?.length)).map((n) => n.outerHTML)"
+        ".filter((n) => !(n.textContent.trim() || n.getAttribute('aria-label') || n.labels?.length))"
+        ".map((n) => n.outerHTML)"
     )
     assert nameless == []
     doubled = trial_page.js(
-        "const ids = [...document.querySelectorAll('[id]')].map((n) => n.id); return ids.filter((id, i) => ids.indexOf(id) !== i)"
+        "const ids = [...document.querySelectorAll('[id]')].map((n) => n.id);"
+        "return ids.filter((id, i) => ids.indexOf(id) !== i)"
     )
     assert doubled == []
     # Boundaries are lines, not only colours.
@@ -458,8 +483,6 @@ SIGNS = [
 
 
 def visible(data):
-    from byteloom.render import _signs
-
     return _signs.visible(data)
 
 
@@ -498,7 +521,9 @@ def test_a_strip_draws_a_part_of_very_many(trial_page):
 
 def test_tables_sort_and_grow(trial_page):
     trial_page.open("trial", text="zebra apple " * 40)
-    rows = "return [...document.querySelectorAll('#picture > .scroll tbody th')].map((n) => Number(n.textContent.replace(',', '')))"
+    rows = (
+        "return [...document.querySelectorAll('#picture > .scroll tbody th')].map((n) => Number(n.innerText))"
+    )
     head = trial_page.find("#picture > .scroll thead button")
     plain = trial_page.js(rows)
     head.click()
@@ -513,140 +538,3 @@ def test_tables_sort_and_grow(trial_page):
     if more.is_displayed():
         more.click()
         assert len(trial_page.js(rows)) > before
-
-
-# Sizes and the single file.
-
-
-def test_the_assets_are_small():
-    sizes = {name: len(assets.asset_text(name).encode()) for name in assets.asset_names()}
-    assert sum(sizes.values()) <= 300_000, sizes
-
-
-def test_every_asset_is_there_and_loads_nothing_from_elsewhere():
-    for name in assets.asset_names():
-        text = assets.asset_text(name)
-        for match in re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^\s\"')]*", text):
-            assert match.startswith("http://www.w3.org/"), (name, match)
-        assert "@import" not in text
-        assert "url(" not in text
-
-
-def test_every_tab_is_there_or_none():
-    """A tab without one of its halves is left out, which is only right while it is being written."""
-    assert set(assets.available_tabs()) <= set(TABS)
-
-
-TEXT = "low </script><b>lowest</b> <!-- 日本語 \u2028 🧵"
-
-
-@pytest.fixture
-def saved(trial_tabs, tmp_path, session):
-    path = tmp_path / "page.html"
-    path.write_text(make_page(Session(text=TEXT)), encoding="utf-8")
-    return path
-
-
-def test_the_single_file_shows_its_text_and_its_cards(driver, saved, trial_page, session):
-    trial_page.url = saved.as_uri()
-    trial_page.open()
-    strip = session.strip(session.tokenizers[0], TEXT)
-    assert trial_page.find("#text").get_attribute("value") == TEXT
-    assert trial_page.figure("tokens") == str(strip["tokens"])
-    assert len(trial_page.all("#picture > .strip .chip")) == strip["tokens"]
-    assert "A saved page" in trial_page.text("#note")
-    assert trial_page.find("#text").get_attribute("readonly")
-    trial_page.card("far")
-    assert trial_page.figure("tokens") == str(session.strip(session.tokenizers[1], "日本語")["tokens"])
-    trial_page.card("wrong")
-    assert trial_page.text("#alert p") == "it was told to fail: <b>&amp;"
-    trial_page.find("#tab-second").click()
-    trial_page.ready()
-    assert trial_page.figure("tokens") == str(strip["tokens"])
-    trial_page.find("#word").send_keys("w")
-    trial_page.ready()
-    assert "This saved page does not hold an answer to that" in trial_page.text("#alert")
-    trial_page.find("#alert button").click()
-    trial_page.ready()
-    assert trial_page.text("#alert") == ""
-    loaded = trial_page.js("return performance.getEntriesByType('resource').map((entry) => entry.name)")
-    assert [name for name in loaded if not name.startswith("data:")] == []
-
-
-def test_the_single_file_allows_only_its_own_script_and_style(saved):
-    html = saved.read_text(encoding="utf-8")
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
-    assert policy.startswith("default-src 'none'; ")
-    assert "unsafe" not in policy
-    for tag, directive in [('<script type="module">', "script-src"), ("<style>", "style-src")]:
-        body = html.split(tag, 1)[1].split("</" + tag[1:].split(" ")[0].rstrip(">") + ">", 1)[0]
-        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
-        assert f"{directive} 'sha256-{digest}'" in policy
-    assert html.count("<script") == 2
-    assert html.count("</script>") == 2
-    assert "<b>lowest" not in html
-
-
-def test_the_single_file_is_good_html(saved):
-    html5lib = pytest.importorskip("html5lib")
-    parser = html5lib.HTMLParser(strict=False)
-    parser.parse(saved.read_text(encoding="utf-8"))
-    assert parser.errors == []
-
-
-def test_the_single_file_holds_no_path_of_this_machine(saved, tmp_path):
-    html = saved.read_text(encoding="utf-8")
-    assert str(tmp_path.parent) not in html
-    assert "/home/" not in html
-
-
-# What reads our modules.
-
-
-def test_literals():
-    text = """
-export const options = { a: 1, "b c": -2.5, 'd': [true, false, null,], e: 0x1f, f: 1_000, };
-// export const cards = [9];
-export const cards = [
-  /* a comment */ { id: "x", text: "a\\n\\t\\"\\u{1F9F5}\\ud83e\\uddf5\\x41" + 'b' + `c
-d`, n: "ab".repeat(3) + "!" }, // another
-];
-"""
-    assert assets.literal(text, "options") == {
-        "a": 1,
-        "b c": -2.5,
-        "d": [True, False, None],
-        "e": 31,
-        "f": 1000,
-    }
-    assert assets.literal(text, "cards") == [{"id": "x", "text": 'a\n\t"🧵🧵Abc\nd', "n": "ababab!"}]
-
-
-@pytest.mark.parametrize("text", ["", "export const cards = f();", "export const cards = [a];", "export const cards = `${x}`;", "export const cards = {...a};", 'export const cards = "a" + b;', 'export const cards = "a".concat("b");', "export const cards = [1 2];", "export const cards = [", "export const cards = {a};"])  # fmt: skip
-def test_what_is_no_literal_is_refused(text):
-    with pytest.raises(ValueError, match="no plain literal|there is no"):
-        assets.literal(text, "cards")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("export * from \"./lib/dom.js\";", "of another form"), ("export { a };", "of another form"), ('import "./lib/dom.js";', "of another form"), ('import a, { b } from "./lib/dom.js";', "of another form"), ('import { a } from "../../x.js";', "outside of the page"), ("const x = '</script>';", "would end the script"), ('import { a } from "./app.js";', "import each other")],
-)  # fmt: skip
-def test_modules_of_other_forms_are_refused(monkeypatch, text, words):
-    real = assets.asset_text
-    monkeypatch.setattr(assets, "available_tabs", list)
-    monkeypatch.setattr(assets, "asset_text", lambda name: text if name == "app.js" else real(name))
-    with pytest.raises(ValueError, match=words):
-        assets.bundle()
-
-
-def test_real_tabs_have_literals_and_cards():
-    for tab in assets.available_tabs():
-        text = assets.asset_text(f"tabs/{tab}.js")
-        options, found = assets.literal(text, "options"), assets.literal(text, "cards")
-        assert isinstance(options, dict)
-        assert len({card["id"] for card in found}) == len(found)
-        for card in found:
-            assert {"id", "title", "setup", "look"} == set(card), (tab, card)
-            assert set(card["setup"]) <= {"text", "options", "tokenizer"}
-            assert set(card["setup"].get("options", {})) <= set(options), (tab, card["id"])

@@ -267,12 +267,35 @@ def test_it_listens_on_this_machine_only(trial_server):
 @pytest.mark.parametrize(
     "path",
     [
-        "/../session.py", "/lib/../../session.py", "/%2e%2e/session.py", "/lib/%2e%2e%2f%2e%2e%2fsession.py", "/..%5csession.py",
-        "//etc/passwd", "/etc/passwd", "/file:///etc/passwd", "/static/app.js", "/lib/", "/lib", "/tabs/", "/views/trial.py",
-        "/index.html", "/app.js/", "/app.js%00", "/APP.JS", "/server.py", "/docs", "/openapi.json", "/redoc", "/api/", "/api/nothing",
-        "/api/trial/", "/api/../api/trial", "/.git/config", "/lib/dom.js.map",
+        "/../session.py",
+        "/lib/../../session.py",
+        "/%2e%2e/session.py",
+        "/lib/%2e%2e%2f%2e%2e%2fsession.py",
+        "/..%5csession.py",
+        "//etc/passwd",
+        "/etc/passwd",
+        "/file:///etc/passwd",
+        "/static/app.js",
+        "/lib/",
+        "/lib",
+        "/tabs/",
+        "/views/trial.py",
+        "/index.html",
+        "/app.js/",
+        "/app.js%00",
+        "/APP.JS",
+        "/server.py",
+        "/docs",
+        "/openapi.json",
+        "/redoc",
+        "/api/",
+        "/api/nothing",
+        "/api/trial/",
+        "/api/../api/trial",
+        "/.git/config",
+        "/lib/dom.js.map",
     ],
-)  # fmt: skip
+)
 def test_no_other_path_leads_to_anything(trial_server, path):
     status, _, body = request(trial_server, "GET", path)
     assert status in (404, 405)
@@ -284,8 +307,24 @@ def test_no_other_path_leads_to_anything(trial_server, path):
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"[]", b"1", b'"x"', b"null", b'{"text": NaN}', b'{"text": Infinity}', b"\xff\xfe{}", b"[" * 100_000, b'{"a":' * 50_000, b"9" * 10_000, b'{"n": ' + b"9" * 10_000 + b"}", b"{'text': 'x'}", b'{"text": "x"} x'],
-)  # fmt: skip
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"1",
+        b'"x"',
+        b"null",
+        b'{"text": NaN}',
+        b'{"text": Infinity}',
+        b"\xff\xfe{}",
+        b"[" * 100_000,
+        b'{"a":' * 50_000,
+        b"9" * 10_000,
+        b'{"n": ' + b"9" * 10_000 + b"}",
+        b"{'text': 'x'}",
+        b'{"text": "x"} x',
+    ],
+)
 def test_a_body_that_is_no_json_object(trial_server, body):
     status, _, answered = request(trial_server, "POST", "/api/trial", body, JSON)
     assert status == 400

@@ -256,7 +256,7 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
                 body = await asyncio.wait_for(_body(request, session.limits.body_bytes), _PATIENCE)
             except asyncio.TimeoutError:
                 raise _RefusalError(408, "the request did not end in time") from None
-            # Also an error in words is an answer: browsers would report another status as a fault of the page.
+            # Also an error in words is an answer: another status is a fault of the page to browsers.
             return Response(await work.answer(tab, _parsed(body)), media_type="application/json")
 
         return post
@@ -348,7 +348,7 @@ class Server:
             ws="none",
             lifespan="off",
             log_config=None,
-            log_level="critical",  # malformed requests are no news for the terminal; faults of ours are logged
+            log_level="critical",  # malformed requests are no news; faults of ours are logged
             access_log=False,
             server_header=False,
             proxy_headers=False,

@@ -49,8 +49,8 @@ export function strip(chips, options = {}) {
   const node = el("div", { class: ["strip", options.class], role: "group", "aria-label": label ?? null });
   let place = 0;
   function draw(most) {
-    // A block of its own, so that the browser lays out only what can be seen.
-    const piece = el("div", { class: "piece" });
+    // Many chips stand in blocks, so that the browser lays out only those that can be seen.
+    const piece = chips.length > AT_ONCE ? el("div", { class: "slice" }) : document.createDocumentFragment();
     for (const end = Math.min(place + most, chips.length - rest); place < end; place++) {
       const made = typeof chips[place] === "function" ? chips[place](place) : chips[place];
       if (keys && made.tagName === "BUTTON") made.tabIndex = place === 0 ? 0 : -1;
@@ -63,7 +63,7 @@ export function strip(chips, options = {}) {
       return;
     }
     delete node.dataset.pending;
-    if (rest > 0) node.lastChild.append(el("span", { class: "rest" }, `and ${count(rest)} ${more}`));
+    if (rest > 0) (node.querySelector(".slice:last-child") ?? node).append(el("span", { class: "rest" }, `and ${count(rest)} ${more}`));
   }
   draw(AT_ONCE);
   if (keys) rove(node);
