@@ -395,6 +395,13 @@ def test_every_rule_draws_its_patches(page, rule):
     assert patches(page) == [patch.decode().replace(" ", "·") for patch in patcher.patches(DEMO)]
 
 
+def test_bytes_are_one_stop_of_the_tab_key(page):
+    page.open("patches", text=DEMO, options={"train": "models"})
+    assert page.js("return document.querySelectorAll('.byte[tabindex=\"0\"]').length") == 1
+    press(page, "#patches-byte-0", "ARROW_RIGHT")
+    assert page.js("return document.activeElement.id") == "patches-byte-1"
+
+
 def test_a_byte_says_what_the_model_expected(page):
     page.open("patches", text=DEMO, options={"train": "models"})
     click(page, "#patches-byte-5")

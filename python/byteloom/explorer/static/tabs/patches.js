@@ -126,9 +126,9 @@ function byteStrip(ctx) {
     const digits = byte.toString(16).toUpperCase().padStart(2, "0");
     const say = `byte ${i}: ${digits}${shown ? ` ${shown}` : ""}, entropy ${entropies[i].toFixed(2)} ${units}`;
     return el("button", {
-      type: "button", class: ["chip", "byte", token % 2 === 1 && "odd", tokens.has(i) && "token-start"], title: say, "aria-label": say, id: `patches-byte-${i}`,
+      type: "button", class: ["chip", "byte", token % 2 === 1 && "odd", tokens.has(i) && "token-start"], title: say, "aria-label": say, id: `patches-byte-${i}`, tabindex: i === (records.at?.index ?? 0) ? 0 : -1,
       "aria-pressed": records.at ? String(records.at.index === i) : null, style: { "--h": Math.min(1, Math.max(0, entropies[i] / highest)).toFixed(3) },
-    }, shown || (wide ? "" : "\u00a0"), wide && el("small", null, byte >= 0x80 ? digits : "\u00a0"));
+    }, shown || "\u00a0", wide && el("small", null, byte >= 0x80 ? digits : "\u00a0"));
   });
   const ends = [...starts.slice(1), bytes.length];
   const groups = starts.map((start, i) => el("span", { class: "patch", role: "group", "aria-label": `patch ${i + 1}, ${plural(ends[i] - start, "byte")}` }, cells.slice(start, ends[i])));
