@@ -40,21 +40,29 @@ class BoundaryCounter:
         stretches = np.unique(np.searchsorted(common, lone))
         self._spans += len(stretches)
         self._span_bytes += int((common[stretches] - common[stretches - 1]).sum())
-        for stretch in stretches[: max(0, self._keep - len(self.differences))].tolist():
+        kept = stretches[: max(0, self._keep - len(self.differences))]
+        # First bytes of characters before each place.
+        leads = np.concatenate(([0], np.cumsum(np.frombuffer(data, np.uint8) & 0xC0 != 0x80)))  # noqa: PLR2004
+        for stretch in kept.tolist():
             begin, end = int(common[stretch - 1]), int(common[stretch])
-            self.differences.append(self._difference(data, begin, end, cuts))
+            self.differences.append(self._difference(data, begin, end, cuts, leads))
         self._bytes += len(data)
         self._characters += len(piece)
 
     def _difference(
-        self, data: bytes, begin: int, end: int, cuts: list[npt.NDArray[np.int64]]
+        self,
+        data: bytes,
+        begin: int,
+        end: int,
+        cuts: list[npt.NDArray[np.int64]],
+        leads: npt.NDArray[np.int64],
     ) -> BoundaryDifference:
-        # Whole characters before each end; half a character at the end counts as one.
-        first = len(data[:begin].decode("utf-8", "ignore"))
-        last = len(data[:end].decode("utf-8", "ignore")) + (end < len(data) and data[end] & 0xC0 == 0x80)  # noqa: PLR2004
+        # Whole characters before the begin; half a character at the end counts as one.
+        first = int(leads[begin]) - (data[begin] & 0xC0 == 0x80)  # noqa: PLR2004
+        last = int(leads[end])
         pieces = []
         for row in cuts:
-            inner = row[(row > begin) & (row < end)].tolist()
+            inner = row[row.searchsorted(begin, "right") : row.searchsorted(end)].tolist()
             pieces.append(tuple(data[a:b] for a, b in pairwise([begin, *inner, end])))
         return BoundaryDifference(
             source=self._text,

@@ -18,7 +18,7 @@ from ._comparison import (
 )
 from ._sources import Source, Texts, named_sources
 from ._tokenizer import Tokenizer
-from ._tokens import TokenTable, ordinary_tokens
+from ._tokens import ordinary_tokens, table_of
 from .languages import Language, parallel_sample
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def compare(
     *,
     names: Sequence[str] | None = None,
     languages: bool | Iterable[str] = True,
+    overlaps: bool = True,
     max_differences: int = 100,
     errors: str = "strict",
 ) -> Comparison:
@@ -54,6 +55,7 @@ def compare(
         names: What to call the tokenizers; by default their pattern and size.
         languages: Whether to encode the parallel sample too (see `byteloom.languages`), or the codes of the
             languages wanted; English is always among them.
+        overlaps: Whether to say what each pair of vocabularies shares, which takes a second for large ones.
         max_differences: Keep at most this many of the stretches that are cut differently, the first of the
             texts. All are counted.
         errors: `"strict"`, or `"replace"` for bytes that are not UTF-8 and lone surrogates.
@@ -94,7 +96,7 @@ def compare(
         tokenizers=tuple(side.summary() for side in sides),
         figures=tuple(figures),
         languages=tuple(_language_figures(sides, sample)),
-        overlaps=tuple(_overlap(a, b) for a, b in combinations(sides, 2)),
+        overlaps=tuple(_overlap(a, b) for a, b in combinations(sides, 2)) if overlaps else (),
         boundaries=tuple(boundaries),
         differences=tuple(differences),
     )
@@ -106,7 +108,7 @@ class _Side:
     def __init__(self, name: str, tok: Tokenizer) -> None:
         self.name = name
         self.tok = tok
-        self.table = TokenTable(tok)
+        self.table = table_of(tok)
         info = tok.info()
         # Where this holds, the bytes of the tokens are those of the text, and their lengths say where it is
         # cut.

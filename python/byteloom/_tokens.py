@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from ._record import text_of
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ._tokenizer import Tokenizer
 
-__all__ = ["TokenTable", "ordinary_tokens"]
+__all__ = ["TokenTable", "ordinary_tokens", "table_of"]
 
 
 def ordinary_tokens(tok: Tokenizer) -> Iterator[tuple[int, bytes]]:
@@ -55,3 +55,9 @@ class TokenTable:
         for id_, token in ordinary_tokens(self._tok):
             partial[id_] = text_of(token) is None
         return partial
+
+
+@lru_cache(maxsize=8)
+def table_of(tok: Tokenizer) -> TokenTable:
+    """The table of a tokenizer, kept for a few of them: a large one takes a second to make."""
+    return TokenTable(tok)

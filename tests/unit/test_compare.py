@@ -162,6 +162,13 @@ def check_boundaries(result, toks, text):
         assert tuple(row.char_span) == (inside[0], inside[-1] + 1)
 
 
+def test_overlaps_can_be_left_out(toks):
+    whole, part = (bl.compare(toks, "low", languages=False, overlaps=asked) for asked in (True, False))
+    assert whole.overlaps
+    assert part.overlaps == ()
+    assert part.figures == whole.figures
+
+
 def test_where_boundaries_differ(toks):
     for some in (toks[:2], toks[1:], toks):
         result = bl.compare(some, TEXT, languages=False, max_differences=10_000)

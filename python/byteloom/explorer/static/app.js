@@ -5,7 +5,7 @@
  *   export const options = { name: default, … };      sent with each question; plain literals
  *   export const cards = [{ id, title, setup: { text?, options?, tokenizer? }, look }, …];      plain literals
  *   export function render(root, ctx) { … }           draws into the empty root; called for each new answer
- *   export default { id, title, about, options, cards, render };
+ *   export default { id, title, about, options, cards, render, keeps? };      keeps: the root is left as the tab drew it last
  *
  * `options` and `cards` are literals (double-quoted strings, numbers, true, false, null, lists, objects; long strings
  * may be joined with +), because page.py reads them to save the answers of every card in one file.
@@ -278,7 +278,8 @@ class Shell {
     const place = keepPlace(this.root);
     this.inspect(null);
     this.root.classList.remove("stale");
-    this.root.replaceChildren();
+    // A tab that keeps its controls finds them where it left them: a slider that is being dragged goes on.
+    if (!tab.keeps || this.drawn !== tab) this.root.replaceChildren();
     this.drawn = tab;
     try {
       tab.render(this.root, this.context(question, answer));

@@ -97,12 +97,18 @@ export function visibleBytes(hex) {
   return byteRuns(hex).map((run) => run.text).join("");
 }
 
+const whole = new Intl.NumberFormat("en-US");
+
 export function count(n) {
-  return n === null || n === undefined ? "–" : n.toLocaleString("en-US");
+  return n === null || n === undefined ? "–" : whole.format(n);
 }
 
+const formats = new Map(); // making one takes longer than using it
+
 export function ratio(x, digits = 2) {
-  return x === null || x === undefined ? "–" : x.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  if (x === null || x === undefined) return "–";
+  if (!formats.has(digits)) formats.set(digits, new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  return formats.get(digits).format(x);
 }
 
 export function plural(n, one, many = `${one}s`) {
