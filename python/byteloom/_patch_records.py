@@ -21,9 +21,9 @@ class ExplainedByte(Record):
     entropy: float
     """The entropy of the model's prediction for this byte, in bits: 0 is certain, 8 is no idea."""
     context: bytes
-    """The bytes before it that the prediction was made from, at most one less than the order of the model; fewer
-    where more of them were never seen together, or where the text or a reset begins. With `"witten-bell"` the
-    longest of the contexts that are mixed."""
+    """The bytes before it that the prediction was made from, at most one less than the order of the model;
+    fewer where more of them were never seen together, or where the text or a reset begins. With
+    `"witten-bell"` the longest of the contexts that are mixed."""
     seen: int
     """How often training saw that context, followed by any byte; 0 where the model had nothing to go by."""
 
@@ -34,13 +34,13 @@ class PatchStart(Record):
 
     rule: str
     """`"first"`: the first patch of all; the rule of the patcher: `"global"` (the entropy is above the
-    threshold), `"monotonic"` (it rose by more than the threshold), `"both"`, `"space"` (a space or sign stands
-    before), `"static"` and `"byte"` (patches have one length), `"bpe"` (a token begins); or `"reset"` (the
-    context begins anew) and `"max_length"` (the patch before was full, and the rule starts none here)."""
+    threshold), `"monotonic"` (it rose by more than the threshold), `"both"`, `"space"` (a space or sign
+    stands before), `"static"` and `"byte"` (patches have one length), `"bpe"` (a token begins); or `"reset"`
+    (the context begins anew) and `"max_length"` (the patch before was full, and the rule starts none here)."""
     entropy: float | None
     """The entropy of the first byte in bits, where the rule looks at entropies."""
     threshold: float | None
-    """What the entropy was compared with, in bits; `None` where it was not, as for `"first"` and `"reset"`."""
+    """What the entropy was compared with, in bits; `None` where it was not: for `"first"`, `"reset"`."""
     increase: float | None
     """How much the entropy rose from the byte before, in bits, where the rule looks at that."""
     increase_threshold: float | None
