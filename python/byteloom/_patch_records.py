@@ -36,7 +36,7 @@ class PatchStart(Record):
     """`"first"`: the first patch of all; the rule of the patcher: `"global"` (the entropy is above the
     threshold), `"monotonic"` (it rose by more than the threshold), `"both"`, `"space"` (a space or sign
     stands before), `"static"` and `"byte"` (patches have one length), `"bpe"` (a token begins); or `"reset"`
-    (the context begins anew) and `"max_length"` (the patch before was full, and the rule starts none here)."""
+    (the context begins anew) and `"max_length"` (the patch before was full, the rule starts none here)."""
     entropy: float | None
     """The entropy of the first byte in bits, where the rule looks at entropies."""
     threshold: float | None
