@@ -469,7 +469,7 @@ def test_damaged_files_are_refused(tmp_path, capsys):
     refused("'abc' has id 99 where 9 comes next", vocab=vocab | {"abc": 99})
     refused("not an integer", vocab=vocab | {"abc": "9"})
     refused("first ids must be those of <PAD>", vocab={f"{token}!": i for token, i in vocab.items()})
-    refused("min_frequency must be at least 1", min_frequency=0)
+    refused("min_frequency must be 1 or more", min_frequency=0)
     refused("unexpected", colour="red")
     for content in ("", "[1]", "{}", '{"merges": [[97, 98]]}', "\xff"):
         path.write_text(content, encoding="latin-1")
