@@ -115,6 +115,7 @@ def test_a_missing_extra_is_named(run, environment, tmp_path):
     done = run("explore", "--no-browser", env={"PYTHONPATH": paths})
     assert done.returncode == 1
     assert "pip install 'byteloom[explorer]'" in done.stderr.decode()
+    assert run("explore", "--out", "page.html", env={"PYTHONPATH": paths}).returncode == 0
 
 
 def test_the_page_is_not_needed_for_the_command_line():

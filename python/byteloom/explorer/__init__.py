@@ -1,8 +1,8 @@
 """The explorer: a page in the browser that shows what a tokenizer does with a text of yours.
 
-`serve` (and `byteloom explore`) serves it on this machine only; `page` writes one file that anybody can open.
-Every number on the page comes from the library: the views in `byteloom.explorer.views` turn its records into
-plain data, and the modules in `static/` draw them.
+`server.Server` (and `byteloom explore`) serves it on this machine only; `page.page` makes one file of it that
+anybody can open. Every number on the page comes from the library: the views in `byteloom.explorer.views` turn
+its records into plain data, and the modules in `static/` draw them.
 """
 
 from __future__ import annotations

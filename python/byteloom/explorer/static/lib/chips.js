@@ -63,7 +63,7 @@ export function strip(chips, options = {}) {
       return;
     }
     delete node.dataset.pending;
-    if (rest > 0) (node.querySelector(".slice:last-child") ?? node).append(el("span", { class: "rest" }, `and ${count(rest)} ${more}`));
+    if (rest > 0) node.append(el("span", { class: "rest" }, `and ${count(rest)} ${more}`));
   }
   draw(AT_ONCE);
   if (keys) rove(node);
