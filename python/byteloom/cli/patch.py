@@ -18,7 +18,7 @@ import click
 import byteloom
 from byteloom.cli.display import show_pieces, wants_color
 from byteloom.cli.files import check_output, open_output, read_source, say, shown
-from byteloom.cli.options import SIZE, TEXT, load_tokenizer, output_options, threads_option
+from byteloom.cli.options import SIZE, TEXT, load_tokenizer, output_options
 
 if TYPE_CHECKING:
     from byteloom.patching import ByteEntropyModel, Patcher, PatchReport
@@ -110,7 +110,10 @@ class _Choice:
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
     help="Colours of the patches shown.",
 )  # fmt: skip
-@threads_option
+@click.option(
+    "--threads", type=click.IntRange(min=1), metavar="N",
+    help="With --train: threads that count; all processors by default. Results do not depend on it.",
+)  # fmt: skip
 @click.option(
     "--progress/--no-progress", default=None,
     help="With --train: show progress on stderr; by default only where that is a terminal.",

@@ -105,6 +105,9 @@ def visible(data: bytes, *, spaces: bool = True) -> str:
     >>> visible("日".encode()[:2] + b"\tx"), visible(b"a b", spaces=False)
     ('⟨E6 97⟩→x', 'a b')
     """
+    # Most pieces are plain words.
+    if data.isascii() and (text := data.decode()).isprintable():
+        return text.replace(" ", "·") if spaces else text
     return "".join(text for _, text in runs(data, spaces=spaces))
 
 

@@ -3,7 +3,7 @@
 use super::Smoothing;
 use super::counts::{Gram, Grams, context_mask};
 use super::math::{smoothed_entropy, x_log2_x};
-use super::trie::{DIRECT, Level, Ranks, Rows, Trie};
+use super::trie::{DIRECT, Level, Ranks, Row, Rows, Trie};
 use crate::error::{Error, Result};
 use crate::tokenizer::Poll;
 
@@ -11,7 +11,7 @@ use crate::tokenizer::Poll;
 const CONTEXTS_PER_LOOK: usize = 1 << 13;
 
 impl Trie {
-    /// The compiled form of `grams`, with rows if asked for.
+    /// The compiled form of `grams`, and the rows it is made from, a [`Rows`] for each level.
     ///
     /// # Errors
     /// [`Error::Patching`] for more than 2^32 contexts of one length; what `poll` says.
@@ -19,11 +19,11 @@ impl Trie {
         grams: &Grams,
         alpha: f64,
         smoothing: Smoothing,
-        with_rows: bool,
         poll: Poll<'_>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Vec<Rows>)> {
         let order = grams.lists.len();
         let mut levels: Vec<Level> = Vec::new();
+        let mut all_rows = Vec::new();
         let mut ranks = Vec::new();
         let mut longer: (Vec<Gram>, Vec<u64>) = Default::default();
         for length in (0..order).rev() {
@@ -37,12 +37,12 @@ impl Trie {
                 if length + 1 < order { children(&contexts, &longer.1, length) } else { Vec::new() };
             let shift = 64 - 8 * length as u32;
             let oldest = |context: &u64| context.checked_shr(shift).unwrap_or(0) as u8;
-            let mut level = Level {
+            let level = Level {
                 labels: contexts.iter().map(oldest).chain([0; 8]).collect(),
                 children,
                 ..Level::default()
             };
-            level.rows = split_rows(&rows, contexts.len(), length);
+            all_rows.push(split_rows(&rows, contexts.len(), length));
             if length > 0 && length <= DIRECT {
                 let numbers = contexts.iter().map(|context| (context >> shift) as usize);
                 ranks.push(Ranks::new(8 * length, numbers));
@@ -52,23 +52,32 @@ impl Trie {
         }
         drop(longer);
         levels.reverse();
+        all_rows.reverse();
         ranks.reverse();
         match smoothing {
-            Smoothing::Backoff => back_off(&mut levels, alpha, poll)?,
-            Smoothing::WittenBell => interpolate(&mut levels, poll)?,
+            Smoothing::Backoff => back_off(&mut levels, &all_rows, alpha, poll)?,
+            Smoothing::WittenBell => interpolate(&mut levels, &all_rows, poll)?,
         }
         let start = levels[0].entropies.first().copied().unwrap_or(8.0);
         let unseen = match smoothing {
             Smoothing::Backoff => 8.0,
             Smoothing::WittenBell => start,
         };
-        if !with_rows {
-            for level in &mut levels {
-                level.rows = Rows::default();
-            }
-        }
-        Ok(Self { levels, ranks, unseen, start })
+        Ok((Self { levels, ranks, unseen, start }, all_rows))
     }
+}
+
+/// The rows alone, as [`Trie::new`] gives them.
+pub(super) fn rows_of(grams: &Grams, poll: Poll<'_>) -> Result<Vec<Rows>> {
+    let mut all_rows = Vec::new();
+    let mut longer = Vec::new();
+    for (length, list) in grams.lists.iter().enumerate().rev() {
+        let (rows, contexts) = shortened(&longer, list, length, poll)?;
+        all_rows.push(split_rows(&rows, contexts.len(), length));
+        longer = rows;
+    }
+    all_rows.reverse();
+    Ok(all_rows)
 }
 
 /// The rows of the contexts of `length` bytes: those of the next longer contexts added up, and `list` added. Also the
@@ -131,24 +140,24 @@ fn split_rows(rows: &[Gram], contexts: usize, length: usize) -> Rows {
     for row in rows.chunk_by(|a, b| a.key & mask == b.key & mask) {
         split.bytes.extend(row.iter().map(|gram| gram.key as u8));
         split.counts.extend(row.iter().map(|gram| gram.count));
-        split.ends.push(split.bytes.len());
+        split.ends.push((split.bytes.len(), row.iter().map(|gram| gram.count).sum()));
     }
     split
 }
 
 /// The entropies of rows smoothed each by itself.
-fn back_off(levels: &mut [Level], alpha: f64, poll: Poll<'_>) -> Result<()> {
+fn back_off(levels: &mut [Level], all_rows: &[Rows], alpha: f64, poll: Poll<'_>) -> Result<()> {
     // Most rows hold one byte, seen a few times.
     let known: Vec<f64> = (0..256).map(|count| smoothed_entropy(&[count], alpha)).collect();
     let mut ascending = Vec::new();
-    for level in levels {
-        let contexts = level.rows.ends.len();
+    for (level, rows) in levels.iter_mut().zip(all_rows) {
+        let contexts = rows.ends.len();
         level.entropies.reserve_exact(contexts);
         for index in 0..contexts {
             if index % CONTEXTS_PER_LOOK == 0 {
                 poll()?;
             }
-            let (_, counts) = level.rows.get(index);
+            let counts = rows.get(index).counts;
             let entropy = match counts {
                 &[count] if count < 256 => known[count as usize],
                 _ => {
@@ -166,9 +175,9 @@ fn back_off(levels: &mut [Level], alpha: f64, poll: Poll<'_>) -> Result<()> {
 
 /// The entropies of rows mixed with the prediction of the context that is one byte shorter, after Witten and Bell:
 /// where a context was followed by `t` different bytes in `n` places, the shorter one has the weight `t / (n + t)`.
-fn interpolate(levels: &mut [Level], poll: Poll<'_>) -> Result<()> {
+fn interpolate(levels: &mut [Level], all_rows: &[Rows], poll: Poll<'_>) -> Result<()> {
     let mut entropies: Vec<Vec<f64>> =
-        levels.iter().map(|level| Vec::with_capacity(level.rows.ends.len())).collect();
+        all_rows.iter().map(|rows| Vec::with_capacity(rows.ends.len())).collect();
     // The predictions on the path to the present context, by length; before the first, the uniform one.
     let mut predictions = vec![[1.0 / 256.0; 256]; levels.len() + 1];
     // The context to go on with on each level: parents come before children, and children in order.
@@ -178,7 +187,7 @@ fn interpolate(levels: &mut [Level], poll: Poll<'_>) -> Result<()> {
     loop {
         let index = next[depth];
         let is_child = match depth.checked_sub(1) {
-            None => index < levels[0].rows.ends.len(),
+            None => index < all_rows[0].ends.len(),
             Some(above) => index < levels[above].children[next[above]] as usize,
         };
         if !is_child {
@@ -186,19 +195,18 @@ fn interpolate(levels: &mut [Level], poll: Poll<'_>) -> Result<()> {
             depth = above;
             continue;
         }
-        let (bytes, counts) = levels[depth].rows.get(index);
+        let row = all_rows[depth].get(index);
         next[depth] += 1;
         let inner = depth + 1 < levels.len();
         let (shorter, longer) = predictions.split_at_mut(depth + 1);
         let below = &shorter[depth];
         let parent = depth.checked_sub(1).map_or(8.0, |above| entropies[above][next[above] - 1]);
-        let total = (counts.iter().sum::<u64>() + counts.len() as u64) as f64;
-        let weight = counts.len() as f64 / total;
-        entropies[depth].push(mixed_entropy(below, parent, bytes, counts, total));
+        let (total, weight) = witten_bell(row);
+        entropies[depth].push(mixed_entropy(below, parent, row, total, weight));
         if inner {
             let own = &mut longer[0];
             own.iter_mut().zip(below).for_each(|(own, below)| *own = weight * below);
-            for (&byte, &count) in bytes.iter().zip(counts) {
+            for (&byte, &count) in row.bytes.iter().zip(row.counts) {
                 own[usize::from(byte)] += count as f64 / total;
             }
             depth += 1;
@@ -214,14 +222,22 @@ fn interpolate(levels: &mut [Level], poll: Poll<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The entropy of a row of `counts` mixed with the `shorter` context's prediction, which has the entropy `parent`.
-/// `total` is the number of places and of different bytes together.
-fn mixed_entropy(shorter: &[f64; 256], parent: f64, bytes: &[u8], counts: &[u64], total: f64) -> f64 {
-    let weight = counts.len() as f64 / total;
+/// What the counts of a row are divided by, the number of places and of different bytes together, and the weight of
+/// the shorter context.
+#[inline]
+pub(super) fn witten_bell(row: Row<'_>) -> (f64, f64) {
+    let different = row.bytes.len();
+    let total = (row.total + different as u64) as f64;
+    (total, different as f64 / total)
+}
+
+/// The entropy of a row mixed with the `shorter` context's prediction, which has the entropy `parent`. `total` and
+/// `weight` are those of [`witten_bell`].
+fn mixed_entropy(shorter: &[f64; 256], parent: f64, row: Row<'_>, total: f64, weight: f64) -> f64 {
     // Bytes outside the row have `weight` times what the shorter context says: their share of the sum follows from
     // the whole sum there, less those inside.
     let (mut inside, mut others, mut mass) = (0.0, -parent, 1.0);
-    for (&byte, &count) in bytes.iter().zip(counts) {
+    for (&byte, &count) in row.bytes.iter().zip(row.counts) {
         let below = shorter[usize::from(byte)];
         inside += x_log2_x(count as f64 / total + weight * below);
         others -= x_log2_x(below);

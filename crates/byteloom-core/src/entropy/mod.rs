@@ -30,10 +30,11 @@ use crate::tokenizer::Poll;
 use crate::train::input::Document;
 use crate::train::progress::Pacer;
 use crate::train::{Hook, InvalidUtf8};
+use compile::{rows_of, witten_bell};
 use count::Counter;
 use counts::{GRAM_BYTES, Grams};
 use math::log2;
-use trie::Node;
+use trie::{LANES, Node, Rows};
 
 /// The memory that the counts of a model may take, if nothing else is asked for.
 pub const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
@@ -170,8 +171,8 @@ struct Inner {
     bytes: u64,
     dropped: u64,
     trie: OnceBox<Arc<Trie>>,
-    /// The same with rows, for probabilities of single bytes.
-    with_rows: OnceBox<Arc<Trie>>,
+    /// The counts under each context of the trie, for probabilities of single bytes; a [`Rows`] for each level.
+    rows: OnceBox<Vec<Rows>>,
 }
 
 /// Figures about a model.
@@ -197,8 +198,8 @@ impl EntropyModel {
 
     fn with(config: EntropyConfig, grams: Grams, documents: u64, dropped: u64) -> Self {
         let bytes = grams.total();
-        let (trie, with_rows) = (OnceBox::new(), OnceBox::new());
-        Self(Arc::new(Inner { config, grams, documents, bytes, dropped, trie, with_rows }))
+        let (trie, rows) = (OnceBox::new(), OnceBox::new());
+        Self(Arc::new(Inner { config, grams, documents, bytes, dropped, trie, rows }))
     }
 
     /// What the model was asked to be.
@@ -249,17 +250,28 @@ impl EntropyModel {
     /// The compiled form.
     pub(crate) fn trie(&self, poll: Poll<'_>) -> Result<&Arc<Trie>> {
         // A race makes two equal ones, of which one is kept: no lock that a forked child could wait for.
-        self.0.trie.get_or_try_init(|| self.compile(false, poll))
+        self.0.trie.get_or_try_init(|| Ok(self.compile(poll)?.0))
     }
 
-    fn with_rows(&self, poll: Poll<'_>) -> Result<&Arc<Trie>> {
-        self.0.with_rows.get_or_try_init(|| self.compile(true, poll))
+    /// The compiled form, and the rows of its contexts.
+    fn with_rows(&self, poll: Poll<'_>) -> Result<(&Trie, &[Rows])> {
+        let rows = self.0.rows.get_or_try_init(|| {
+            if self.0.trie.get().is_some() {
+                return rows_of(&self.0.grams, poll).map(Box::new);
+            }
+            let (trie, rows) = self.compile(poll)?;
+            // Where another thread was faster, its trie is an equal one.
+            drop(self.0.trie.set(trie));
+            Ok(Box::new(rows))
+        })?;
+        Ok((self.trie(poll)?, rows))
     }
 
     #[expect(clippy::redundant_allocation, reason = "a patcher shares what is in the box")]
-    fn compile(&self, rows: bool, poll: Poll<'_>) -> Result<Box<Arc<Trie>>> {
+    fn compile(&self, poll: Poll<'_>) -> Result<(Box<Arc<Trie>>, Vec<Rows>)> {
         let config = &self.0.config;
-        Trie::new(&self.0.grams, config.alpha, config.smoothing, rows, poll).map(Arc::new).map(Box::new)
+        let (trie, rows) = Trie::new(&self.0.grams, config.alpha, config.smoothing, poll)?;
+        Ok((Box::new(Arc::new(trie)), rows))
     }
 
     /// The entropy in bits of the prediction for every byte of `text`, which is one document.
@@ -281,27 +293,27 @@ impl EntropyModel {
 
     /// The probabilities of the 256 bytes after `history`, of which the last `order - 1` bytes count.
     pub fn distribution(&self, history: &[u8], poll: Poll<'_>) -> Result<Vec<f64>> {
-        let trie = self.with_rows(poll)?;
+        let (trie, rows) = self.with_rows(poll)?;
         let config = &self.0.config;
         let mut probabilities = vec![1.0 / 256.0; 256];
         match config.smoothing {
             Smoothing::Backoff => {
-                let Some((bytes, counts)) = chosen_row(trie, history) else { return Ok(probabilities) };
-                let total = counts.iter().sum::<u64>() as f64 + 256.0 * config.alpha;
+                let Some(node) = chosen(trie, history) else { return Ok(probabilities) };
+                let row = rows[node.level].get(node.index);
+                let total = row.total as f64 + 256.0 * config.alpha;
                 probabilities.fill(config.alpha / total);
-                for (&byte, &count) in bytes.iter().zip(counts) {
+                for (&byte, &count) in row.bytes.iter().zip(row.counts) {
                     probabilities[usize::from(byte)] = (count as f64 + config.alpha) / total;
                 }
             }
             Smoothing::WittenBell => {
                 for node in trie.path(history) {
-                    let (bytes, counts) = trie.levels[node.level].rows.get(node.index);
-                    let total = (counts.iter().sum::<u64>() + counts.len() as u64) as f64;
-                    let weight = counts.len() as f64 / total;
+                    let row = rows[node.level].get(node.index);
+                    let (total, weight) = witten_bell(row);
                     for probability in &mut probabilities {
                         *probability *= weight;
                     }
-                    for (&byte, &count) in bytes.iter().zip(counts) {
+                    for (&byte, &count) in row.bytes.iter().zip(row.counts) {
                         probabilities[usize::from(byte)] += count as f64 / total;
                     }
                 }
@@ -312,27 +324,43 @@ impl EntropyModel {
 
     /// How many bits a byte of `text` takes on average where it is coded with these predictions; 0 for no text.
     pub fn bits_per_byte(&self, text: &[u8], poll: Poll<'_>) -> Result<f64> {
-        let trie = self.with_rows(poll)?;
-        let config = &self.0.config;
+        let (trie, rows) = self.with_rows(poll)?;
+        let alpha = self.0.config.alpha;
         let mut bits = 0.0;
-        for (place, &byte) in text.iter().enumerate() {
-            if place % BYTES_PER_LOOK == 0 {
+        for start in (0..text.len()).step_by(LANES) {
+            if start % BYTES_PER_LOOK == 0 {
                 poll()?;
             }
-            let history = &text[..place];
-            let probability = match config.smoothing {
-                Smoothing::Backoff => chosen_row(trie, history).map_or(1.0 / 256.0, |(bytes, counts)| {
-                    let count = bytes.binary_search(&byte).map_or(0, |index| counts[index]);
-                    (count as f64 + config.alpha) / (counts.iter().sum::<u64>() as f64 + 256.0 * config.alpha)
+            let places = start..text.len().min(start + LANES);
+            let mut probabilities = [1.0 / 256.0; LANES];
+            match self.0.config.smoothing {
+                Smoothing::Backoff => {
+                    let mut nodes = [None; LANES];
+                    // The empty context speaks only where there is no other.
+                    trie.visit(text, places.clone(), |place, node| {
+                        if node.level > 0 || place == 0 || trie.reach() == 0 {
+                            nodes[place - start] = Some(node);
+                        }
+                    });
+                    for ((probability, node), &byte) in
+                        probabilities.iter_mut().zip(nodes).zip(&text[places.clone()])
+                    {
+                        if let Some(node) = node {
+                            let row = rows[node.level].get(node.index);
+                            *probability =
+                                (row.count(byte) as f64 + alpha) / (row.total as f64 + 256.0 * alpha);
+                        }
+                    }
+                }
+                Smoothing::WittenBell => trie.visit(text, places.clone(), |place, node| {
+                    let row = rows[node.level].get(node.index);
+                    let (total, weight) = witten_bell(row);
+                    let probability = &mut probabilities[place - start];
+                    *probability = weight * *probability + row.count(text[place]) as f64 / total;
                 }),
-                Smoothing::WittenBell => trie.path(history).fold(1.0 / 256.0, |shorter, node| {
-                    let (bytes, counts) = trie.levels[node.level].rows.get(node.index);
-                    let total = (counts.iter().sum::<u64>() + counts.len() as u64) as f64;
-                    let count = bytes.binary_search(&byte).map_or(0, |index| counts[index]);
-                    counts.len() as f64 / total * shorter + count as f64 / total
-                }),
-            };
-            bits -= log2(probability);
+            }
+            // Few at a time, and these sums then: in a long text less is lost to rounding.
+            bits -= probabilities[..places.len()].iter().map(|&probability| log2(probability)).sum::<f64>();
         }
         Ok(if text.is_empty() { 0.0 } else { bits / text.len() as f64 })
     }
@@ -347,7 +375,7 @@ impl EntropyModel {
         reset_on: Option<&ByteSet>,
         poll: Poll<'_>,
     ) -> Result<(Vec<u8>, Vec<u64>)> {
-        let trie = self.with_rows(poll)?;
+        let (trie, rows) = self.with_rows(poll)?;
         let (mut lengths, mut seen) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
         for part in parts(text, reset_on) {
             for end in part.clone() {
@@ -359,9 +387,8 @@ impl EntropyModel {
                     Smoothing::Backoff => chosen(trie, history),
                     Smoothing::WittenBell => trie.path(history).last(),
                 };
-                let row = node.map(|node| trie.levels[node.level].rows.get(node.index));
                 lengths.push(node.map_or(0, |node| node.level as u8));
-                seen.push(row.map_or(0, |(_, counts)| counts.iter().sum()));
+                seen.push(node.map_or(0, |node| rows[node.level].get(node.index).total));
             }
         }
         Ok((lengths, seen))
@@ -375,7 +402,8 @@ impl EntropyModel {
             contexts: trie.contexts(),
             dropped_contexts: self.0.dropped,
             count_bytes: self.0.grams.len() * GRAM_BYTES,
-            compiled_bytes: trie.memory() + self.0.with_rows.get().map_or(0, |trie| trie.memory()),
+            compiled_bytes: trie.memory()
+                + self.0.rows.get().map_or(0, |rows| rows.iter().map(Rows::memory).sum()),
         })
     }
 }
@@ -383,11 +411,6 @@ impl EntropyModel {
 /// The context that back-off predicts from.
 fn chosen(trie: &Trie, history: &[u8]) -> Option<Node> {
     if history.is_empty() || trie.reach() == 0 { trie.path(&[]).next() } else { trie.longest(history) }
-}
-
-/// Its row.
-fn chosen_row<'t>(trie: &'t Trie, history: &[u8]) -> Option<(&'t [u8], &'t [u64])> {
-    chosen(trie, history).map(|node| trie.levels[node.level].rows.get(node.index))
 }
 
 /// A set of bytes.

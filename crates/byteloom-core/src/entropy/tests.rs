@@ -153,12 +153,13 @@ proptest! {
         prop_assert_eq!(grams.total(), document.len() as u64);
         // A context that is left has the row it had.
         let small = EntropyModel::with(*model.config(), grams, 1, 0);
-        let (small, whole) = (small.with_rows(&mut || Ok(())).unwrap(), model.with_rows(&mut || Ok(())).unwrap());
+        let (small, small_rows) = small.with_rows(&mut || Ok(())).unwrap();
+        let (whole, whole_rows) = model.with_rows(&mut || Ok(())).unwrap();
         for end in 0..document.len() {
             for (kept, had) in small.path(&document[..end]).zip(whole.path(&document[..end])) {
                 prop_assert_eq!(kept.level, had.level);
-                let kept = small.levels[kept.level].rows.get(kept.index);
-                prop_assert_eq!(kept, whole.levels[had.level].rows.get(had.index));
+                let kept = small_rows[kept.level].get(kept.index);
+                prop_assert_eq!(kept, whole_rows[had.level].get(had.index));
             }
         }
     }
@@ -185,6 +186,20 @@ fn the_memory_limit_holds_whatever_the_threads() {
     let plain = Plain::new(2, 0.01, &[&text]);
     let got = models[0].distribution(&text[..1], &mut || Ok(())).unwrap();
     assert_eq!(got, plain.backoff(&text[..1]));
+}
+
+#[test]
+fn what_was_asked_first_changes_nothing() {
+    let text = b"abracadabra, abracadabra";
+    for smoothing in [Smoothing::Backoff, Smoothing::WittenBell] {
+        let [entropies_first, bits_first] = [(); 2].map(|()| trained(config(6, smoothing), 1, &[text]));
+        let want = entropies(&entropies_first, text);
+        let bits = |model: &EntropyModel| model.bits_per_byte(text, &mut || Ok(())).unwrap();
+        assert_eq!(bits(&entropies_first), bits(&bits_first));
+        assert_eq!(entropies(&bits_first, text), want);
+        let size = |model: &EntropyModel| model.info(&mut || Ok(())).unwrap().compiled_bytes;
+        assert_eq!(size(&entropies_first), size(&bits_first));
+    }
 }
 
 #[test]

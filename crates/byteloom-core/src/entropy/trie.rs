@@ -3,6 +3,8 @@
 //! Contexts are a trie that is read backwards from the byte to predict: a level for each length, sorted, so that
 //! siblings stand together and a level needs one byte a context. A level of three bytes or less is found directly.
 
+use std::ops::Range;
+
 /// The length of the longest context that is found by its number, without a search.
 pub(super) const DIRECT: usize = 3;
 /// A word of eight bytes of 1.
@@ -10,7 +12,7 @@ const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;
 /// Bytes read at once for the number of a direct context.
 const WINDOW: usize = 4;
 /// Places that are looked up together.
-const LANES: usize = 128;
+pub(super) const LANES: usize = 128;
 
 /// The contexts of one length, in ascending order of their bytes, the most recent byte first.
 #[derive(Debug, Default)]
@@ -21,8 +23,6 @@ pub(super) struct Level {
     pub(super) children: Vec<u32>,
     /// The entropy of the next byte, in bits.
     pub(super) entropies: Vec<f64>,
-    /// What follows, if rows were asked for.
-    pub(super) rows: Rows,
 }
 
 /// The children of a context: their places, and the first eight labels.
@@ -90,17 +90,41 @@ impl Default for Lanes {
 /// Which bytes followed each context of a level, and how often.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// Where the row of each context ends.
-    pub(super) ends: Vec<usize>,
+    /// Where the row of each context ends, and the sum of its counts.
+    pub(super) ends: Vec<(usize, u64)>,
     pub(super) bytes: Vec<u8>,
     pub(super) counts: Vec<u64>,
 }
 
+/// What followed one context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row<'r> {
+    /// Ascending.
+    pub(super) bytes: &'r [u8],
+    pub(super) counts: &'r [u64],
+    /// The sum of the counts.
+    pub(super) total: u64,
+}
+
 impl Rows {
-    /// The bytes of a row, ascending, and their counts.
-    pub(super) fn get(&self, index: usize) -> (&[u8], &[u64]) {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        (&self.bytes[start..self.ends[index]], &self.counts[start..self.ends[index]])
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Row<'_> {
+        let start = if index == 0 { 0 } else { self.ends[index - 1].0 };
+        let (end, total) = self.ends[index];
+        Row { bytes: &self.bytes[start..end], counts: &self.counts[start..end], total }
+    }
+
+    /// What the rows take in memory, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(self.ends.as_slice()) + self.bytes.len() + size_of_val(self.counts.as_slice())
+    }
+}
+
+impl Row<'_> {
+    /// How often `byte` followed.
+    #[inline]
+    pub(super) fn count(&self, byte: u8) -> u64 {
+        self.bytes.binary_search(&byte).map_or(0, |place| self.counts[place])
     }
 }
 
@@ -139,6 +163,18 @@ impl Ranks {
     }
 }
 
+/// The number of the last [`DIRECT`] bytes of `history`, the most recent uppermost; zeros where there are fewer.
+#[inline]
+fn direct_number(history: &[u8]) -> usize {
+    match history.last_chunk::<DIRECT>() {
+        Some(bytes) => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]) as usize,
+        None => {
+            history.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
+                << (8 * (DIRECT - history.len()))
+        }
+    }
+}
+
 /// The compiled model.
 #[derive(Debug)]
 pub(crate) struct Trie {
@@ -164,10 +200,7 @@ impl Trie {
 
     /// What the compiled form takes in memory, in bytes.
     pub(super) fn memory(&self) -> usize {
-        let level = |level: &Level| {
-            let rows = level.rows.ends.len() * 8 + level.rows.bytes.len() * 9;
-            level.labels.len() + level.children.len() * 4 + level.entropies.len() * 8 + rows
-        };
+        let level = |level: &Level| level.labels.len() + level.children.len() * 4 + level.entropies.len() * 8;
         let ranks: usize = self.ranks.iter().map(|ranks| size_of_val(ranks.words.as_slice())).sum();
         self.levels.iter().map(level).sum::<usize>() + ranks
     }
@@ -176,14 +209,7 @@ impl Trie {
     #[inline]
     pub(super) fn longest(&self, history: &[u8]) -> Option<Node> {
         let reach = self.reach().min(history.len());
-        let recent = history.last_chunk::<DIRECT>();
-        let number = match recent {
-            Some(bytes) => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]) as usize,
-            None => {
-                history.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
-                    << (8 * (DIRECT - history.len()))
-            }
-        };
+        let number = direct_number(history);
         let mut level = reach.min(DIRECT);
         let mut index = loop {
             let found = self.ranks[level.checked_sub(1)?].rank(number >> (8 * (DIRECT - level)));
@@ -333,6 +359,45 @@ impl Trie {
             }
             for lane in &open[..left] {
                 values[lane.place as usize] = of_node(Node { level: level + 1, index: lane.node as usize });
+            }
+            count = left;
+        }
+    }
+
+    /// Gives `visit` all contexts of each of `places`, at most [`LANES`], from the empty one to the longest that was
+    /// seen: of each place in this order, those of different places as it comes.
+    pub(super) fn visit(&self, text: &[u8], places: Range<usize>, mut visit: impl FnMut(usize, Node)) {
+        if self.levels[0].entropies.is_empty() {
+            return;
+        }
+        let mut open = [Lane::default(); LANES];
+        let mut count = 0;
+        for place in places.clone() {
+            visit(place, Node { level: 0, index: 0 });
+            let number = direct_number(&text[..place]);
+            for level in 1..=self.reach().min(DIRECT).min(place) {
+                let Some(index) = self.ranks[level - 1].rank(number >> (8 * (DIRECT - level))) else { break };
+                visit(place, Node { level, index });
+                if level == DIRECT {
+                    open[count & (LANES - 1)] =
+                        Lane { place: (place - places.start) as u32, node: index as u32 };
+                    count += 1;
+                }
+            }
+        }
+        for level in DIRECT..self.reach() {
+            let mut left = 0;
+            for at in 0..count {
+                let mut lane = open[at];
+                let place = places.start + lane.place as usize;
+                let Some(&oldest) = place.checked_sub(level + 1).and_then(|oldest| text.get(oldest)) else {
+                    continue;
+                };
+                let Some(index) = self.child(level, lane.node as usize, oldest) else { continue };
+                visit(place, Node { level: level + 1, index });
+                lane.node = index as u32;
+                open[left] = lane;
+                left += 1;
             }
             count = left;
         }
