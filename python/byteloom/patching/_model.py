@@ -54,7 +54,10 @@ class ByteEntropyModel:
         alpha: What is added to each count, above 0.
         smoothing: `"backoff"` or `"witten-bell"`.
         memory_limit: Most bytes of memory for counts, 4 MiB or more; `None` is 1 GiB. Beyond it the rarest
-            contexts are given up, and `info()["dropped_contexts"]` counts them.
+            contexts are given up, and `info()["dropped_contexts"]` counts them. It bounds the counts that are
+            kept and nothing else. Measured at order 8, training takes 3 times the counts at its peak; the
+            first `entropies` or patch 5 to 6 times (14 on random bytes, the worst case), the first
+            `bits_per_byte` or `distribution` 7 times (16).
 
     Raises:
         PatchingError: an option outside its range.
