@@ -121,8 +121,8 @@ export function render(root, ctx) {
 function key() {
   return el("ul", { class: "legend", "aria-label": "What the cells mean" },
     el("li", null, el("span", { class: "byte" }, "41"), " a character of one byte"),
-    el("li", null, el("span", { class: "byte lead" }, "E2"), " first byte of several: says how many"),
-    el("li", null, el("span", { class: "byte cont" }, "98"), " goes on"),
+    el("li", null, el("span", { class: "byte lead" }, "E2"), " lead byte: the first of several, says how many"),
+    el("li", null, el("span", { class: "byte cont" }, "98"), " continuation byte"),
     el("li", null, "below each byte: the letter GPT-2 writes it with"));
 }
 

@@ -268,7 +268,7 @@ function draw(ctx) {
     ]),
     kept.show.node,
     el("div", { data: { stream: shownAs(ctx) } }, drawStream(ctx)),
-    legend([{ label: "control token: one id, made by structure", kind: "special" }, { label: "underlined: trained, the model learns to write it", kind: "plain trained" }, { label: "read only", kind: "plain" }]),
+    legend([{ label: "control token: one id, made by structure", kind: "special" }, { label: "underlined: trained, the model learns to write it", kind: "plain trained" }, { label: "context: read, not trained", kind: "plain" }]),
     el("section", { class: "careless" }, el("h3", null, "Could a message forge a turn?"), drawCareless(ctx)),
   ];
 }

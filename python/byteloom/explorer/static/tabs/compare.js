@@ -144,7 +144,7 @@ function languages(records) {
   }
   return el("section", { id: "compare-languages" }, el("h2", null, "The same seven sentences in thirteen languages"),
     table({
-      caption: "Tokens, and how many times those of English that is", rows: [...byCode.values()],
+      caption: "Tokens, and as a multiple of those of English", rows: [...byCode.values()],
       columns: [
         { key: "name", title: "language" }, { key: "script", title: "script", format: (script) => el("span", { class: "nowrap" }, script) },
         ...names.flatMap((name, i) => [{ key: `tokens${i}`, title: name, number: true }, { key: `parity${i}`, title: "× English", number: true, format: (value) => `${ratio(value)} ×` }]),

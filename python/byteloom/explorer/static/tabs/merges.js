@@ -66,7 +66,7 @@ style.replaceSync(`
 h2 .chip { vertical-align: baseline; }
 .trees { display: flex; flex-wrap: wrap; gap: .8rem; align-items: flex-start; unicode-bidi: isolate; overflow-x: auto; padding: .2rem; }
 .tree { display: inline-flex; flex-direction: column; border: 1px solid var(--edge); border-radius: 4px; background: var(--panel); font: .92rem/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; text-align: center; }
-.tree > .name { padding: .05rem .35rem; white-space: pre; } .tree > .name small { color: var(--soft); font-size: .72rem; display: block; line-height: 1.1; } .tree > .halves { display: flex; gap: 2px; padding: 2px; border-top: 1px solid var(--line); align-items: flex-start; justify-content: center; }
+.tree > .name { display: block; min-width: 0; padding: .05rem .35rem; white-space: pre; } .tree > .name small { color: var(--soft); font-size: .72rem; display: block; line-height: 1.1; } .tree > .halves { display: flex; gap: 2px; padding: 2px; border-top: 1px solid var(--line); align-items: flex-start; justify-content: center; }
 .tree.leaf { border-style: dashed; } .tree:not(.leaf) > .name { background: var(--s0); }
 `);
 document.adoptedStyleSheets.push(style);

@@ -135,7 +135,7 @@ function drawRound(records, done) {
   }
   const tie = (equal) => (step.tied > 1 && equal ? "= tied" : "");
   const rows = [
-    { place: "✓ merged", pair: pair(step), count: step.count, tie: tie(true), ids: `${step.left.id}, ${step.right.id}`, _class: "on" },
+    { place: "→ merged next", pair: pair(step), count: step.count, tie: tie(true), ids: `${step.left.id}, ${step.right.id}`, _class: "on" },
     ...step.runners_up.map((other, place) => ({ place: place + 2, pair: pair(other), count: other.count, tie: tie(other.count === step.count), ids: `${other.left.id}, ${other.right.id}` })),
   ];
   return [
