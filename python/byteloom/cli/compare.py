@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 import byteloom
 from byteloom.cli.display import wants_color
-from byteloom.cli.files import shown
+from byteloom.cli.files import short_names
 from byteloom.cli.options import (
     TEXT,
     color_option,
@@ -95,7 +93,7 @@ def command(
         result = byteloom.compare(
             toks,
             texts_by_name,
-            names=_names(tokenizers),
+            names=short_names(tokenizers),
             languages=languages,
             max_differences=differences,
             errors=errors,
@@ -113,16 +111,3 @@ def command(
         colored = wants_color(color)
         shown_result = byteloom.render.terminal(result, color=colored, limit=max(differences, 1))
         click.echo(shown_result, color=colored)
-
-
-def _names(paths: tuple[str, ...]) -> list[str]:
-    """File names without folders and endings where these are not needed to tell them apart."""
-    for shorten in (_stem, os.path.basename, str):
-        names = [shown(shorten(path)) or shown(path) for path in paths]
-        if len(set(names)) == len(names):
-            return names
-    return [f"{shown(path)} ({place})" for place, path in enumerate(paths, 1)]
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path.rstrip("/\\")))[0]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
 import click
 
-from byteloom.cli.files import as_text, check_output, open_output, read_source, say, shown, source_name
+from byteloom.cli.files import (
+    as_text,
+    check_output,
+    open_output,
+    read_source,
+    say,
+    short_names,
+    shown,
+    source_name,
+)
 from byteloom.cli.options import TEXT, load_one_of_several
 
 if TYPE_CHECKING:
@@ -99,7 +107,8 @@ def _session(paths: tuple[str, ...], pattern: str | None, text: str | None) -> S
     from byteloom.explorer import Session, ViewError
 
     named = [
-        (name, load_one_of_several(path, pattern)) for name, path in zip(_names(paths), paths, strict=True)
+        (name, load_one_of_several(path, pattern))
+        for name, path in zip(short_names(paths), paths, strict=True)
     ]
     try:
         session = Session(named, text=text)
@@ -107,16 +116,3 @@ def _session(paths: tuple[str, ...], pattern: str | None, text: str | None) -> S
     except ViewError as error:
         raise click.ClickException(str(error)) from None
     return session
-
-
-def _names(paths: tuple[str, ...]) -> list[str]:
-    """File names without folders and endings, unless these are needed to tell them apart."""
-    for shorten in (_stem, os.path.basename, str):
-        names = [shown(shorten(path)) or shown(path) for path in paths]
-        if len(set(names)) == len(names):
-            return names
-    return [f"{shown(path)} ({place})" for place, path in enumerate(paths, 1)]
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path.rstrip("/\\")))[0]

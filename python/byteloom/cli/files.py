@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
@@ -22,6 +22,8 @@ __all__ = [
     "read_source",
     "readable_error",
     "say",
+    "short_names",
+    "shown",
     "source_name",
 ]
 
@@ -205,3 +207,20 @@ def open_output(path: str | None, *, force: bool) -> Iterator[Callable[[bytes], 
             if not isinstance(error, FileExistsError) and os.path.exists(draft):
                 os.unlink(draft)
             raise
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """File names without folders and endings, unless these are needed to tell them apart.
+
+    >>> short_names(["a/tok.json", "b/tok.json"]), short_names(["a/one.json", "two.json"])
+    (['a/tok.json', 'b/tok.json'], ['one', 'two'])
+    """
+    for shorten in (_stem, os.path.basename, str):
+        names = [shown(shorten(path)) or shown(path) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{shown(path)} ({place})" for place, path in enumerate(paths, 1)]
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path.rstrip("/\\")))[0]
