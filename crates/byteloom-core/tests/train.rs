@@ -207,16 +207,21 @@ fn taken_sequences_are_never_made() {
         }
         for order in [PairOrder::SmallestPair, PairOrder::FirstSeen] {
             options.order = order;
-            let mut words = Words::with_capacity(5, 0, 0).unwrap();
-            for (word, weight) in &corpus {
-                words.push(word.iter().copied(), *weight).unwrap();
-            }
-            let learned = learn(words, &options, &mut |_| Ok(())).unwrap();
+            let words = || {
+                let mut words = Words::with_capacity(5, 0, 0).unwrap();
+                for (word, weight) in &corpus {
+                    words.push(word.iter().copied(), *weight).unwrap();
+                }
+                words
+            };
+            let traced = learn_traced(words(), &options, RUNNERS_UP, &mut |_| Ok(())).unwrap();
             let expected = match order {
                 PairOrder::SmallestPair => recount(&corpus, 5, &options, smallest),
                 PairOrder::FirstSeen => recount(&corpus, 5, &options, first),
             };
-            assert_eq!(learned, expected, "{corpus:?} {options:?}");
+            assert_eq!(traced, expected, "{corpus:?} {options:?}");
+            let learned = learn(words(), &options, &mut |_| Ok(())).unwrap();
+            assert_eq!(learned, Learned { trace: None, ..traced }, "{corpus:?} {options:?}");
         }
     }
 }
