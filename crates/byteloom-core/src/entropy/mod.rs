@@ -154,7 +154,7 @@ impl EntropyConfig {
 ///
 /// let config = EntropyConfig::new(4, 0.01, Smoothing::Backoff, None)?;
 /// let mut training = Training::new(config, 1);
-/// training.feed_documents(&[b"abracadabra"], &mut |_| Ok(()))?;
+/// training.feed_documents(&["abracadabra ".repeat(100).as_bytes()], &mut |_| Ok(()))?;
 /// let model = training.finish(&mut |_| Ok(()))?;
 /// let entropies = model.entropies(b"abra", None, &mut || Ok(()))?;
 /// assert!(entropies[3] < entropies[0]);
