@@ -154,7 +154,6 @@ def command(
       byteloom patch -m english.entropy --target-size 4.5 --report book.txt
       byteloom patch -m english.entropy --theta 2 --units bits book.txt --lengths -o book.npy
       byteloom patch -m english.entropy --theta 2 --units bits --text "the model" --explain
-      byteloom patch --rule space book.txt --json
 
     Next: `byteloom patch -m english.entropy --target-size 4.5 --report FILE` finds a threshold for a text.
     """
