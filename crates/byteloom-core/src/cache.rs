@@ -72,22 +72,43 @@ pub struct Key {
     hash: u64,
 }
 
-impl Key {
-    /// The key of a pre-token of at most [`MAX_KEY`] bytes.
+/// The ids of a pre-token, at most eight.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    ids: [TokenId; MAX_IDS],
+    count: usize,
+}
+
+impl std::ops::Deref for Ids {
+    type Target = [TokenId];
+
     #[inline]
-    pub fn new(piece: &[u8]) -> Option<Self> {
-        if piece.len() > MAX_KEY {
+    fn deref(&self) -> &[TokenId] {
+        &self.ids[..self.count.min(MAX_IDS)]
+    }
+}
+
+impl Key {
+    /// The key of the pre-token of `length` bytes at `start` of `text`, if it has at most [`MAX_KEY`] bytes.
+    #[inline]
+    pub fn new(text: &[u8], start: usize, length: usize) -> Option<Self> {
+        if length > MAX_KEY {
             return None;
         }
         let mut padded = [0; MAX_KEY];
-        padded[..piece.len()].copy_from_slice(piece);
+        match text.get(start..start + MAX_KEY) {
+            Some(bytes) => padded.copy_from_slice(bytes),
+            None => padded[..length].copy_from_slice(&text[start..start + length]),
+        }
+        // A word keeps the bytes that belong to the pre-token.
         let word = |at: usize| {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&padded[at * 8..at * 8 + 8]);
-            u64::from_le_bytes(bytes)
+            let kept = length.saturating_sub(at * 8).min(8) as u32;
+            u64::from_le_bytes(bytes) & u64::MAX.checked_shr(64 - 8 * kept).unwrap_or(0)
         };
         let words = [word(0), word(1), word(2)];
-        let len = piece.len() as u64;
+        let len = length as u64;
         let hash = fold(
             fold(words[0] ^ 0x9E37_79B9_7F4A_7C15, words[1] ^ 0xD1B5_4A32_D192_ED03),
             words[2] ^ len ^ 0x8CB9_2BA7_2F3D_8DD7,
@@ -131,23 +152,27 @@ impl Cache {
         self.limit
     }
 
-    /// Appends the ids remembered for `key` to `ids`; false if there are none.
+    /// The ids remembered for `key`.
     #[inline]
-    pub fn get(&self, key: &Key, ids: &mut Vec<TokenId>) -> bool {
+    pub fn get(&self, key: &Key) -> Option<Ids> {
         let newest = self.newest.load(Ordering::Relaxed);
-        let Some(table) = self.levels.get(newest).map(Level::table) else { return false };
-        if table.get(key, ids) {
-            return true;
+        let table = self.levels.get(newest).map(Level::table)?;
+        if let Some(ids) = table.get(key) {
+            return Some(ids);
         }
-        if newest == 0 {
-            return false;
-        }
-        let before = ids.len();
-        let found = self.levels[newest - 1].table().get(key, ids);
-        if found {
-            table.insert(key, &ids[before..]);
-        }
-        found
+        let before = self.levels[newest.checked_sub(1)?].table();
+        let ids = before.get(key)?;
+        table.insert(key, &ids);
+        Some(ids)
+    }
+
+    /// Reads the header of the slot of `key`, so that it is near when it is looked up: the loads of several calls
+    /// wait for memory together, where lookups wait one after another. The value means nothing.
+    #[inline]
+    pub(crate) fn touch(&self, key: &Key) -> u64 {
+        let newest = self.newest.load(Ordering::Relaxed);
+        let table = self.levels.get(newest).map(Level::table);
+        table.map_or(0, |table| table.slot(key).header.load(Ordering::Relaxed))
     }
 
     /// Remembers the ids of `key`, unless they are too many or another thread is writing the same slot.
@@ -178,30 +203,26 @@ impl Table {
     }
 
     #[inline]
-    fn get(&self, key: &Key, ids: &mut Vec<TokenId>) -> bool {
+    fn get(&self, key: &Key) -> Option<Ids> {
         let slot = self.slot(key);
         let header = slot.header.load(Ordering::Acquire);
         let (version, len, count) = unpack(header);
         if version & 1 == 1 || len != key.len || count == 0 {
-            return false;
+            return None;
         }
         let same = (0..KEY_WORDS).all(|at| slot.key[at].load(Ordering::Relaxed) == key.words[at]);
         if !same {
-            return false;
+            return None;
         }
-        let mut copy = [0; MAX_IDS];
-        for (at, pair) in slot.ids.iter().enumerate().take(count.div_ceil(2)) {
+        let mut ids = Ids { ids: [0; MAX_IDS], count };
+        for (at, pair) in slot.ids.iter().enumerate() {
             let pair = pair.load(Ordering::Relaxed);
-            copy[at * 2] = pair as TokenId;
-            copy[at * 2 + 1] = (pair >> 32) as TokenId;
+            ids.ids[at * 2] = pair as TokenId;
+            ids.ids[at * 2 + 1] = (pair >> 32) as TokenId;
         }
         // Everything above was read while this version stood, or it is not used.
         fence(Ordering::Acquire);
-        if slot.header.load(Ordering::Relaxed) != header {
-            return false;
-        }
-        ids.extend_from_slice(&copy[..count]);
-        true
+        (slot.header.load(Ordering::Relaxed) == header).then_some(ids)
     }
 
     /// Writes the slot of `key`, over whatever it held; returns how many were written into this table so far.
@@ -244,6 +265,10 @@ fn unpack(header: u64) -> (u64, u64, usize) {
 mod tests {
     use super::*;
 
+    fn key(piece: &[u8]) -> Key {
+        Key::new(piece, 0, piece.len()).unwrap()
+    }
+
     fn word(number: u64) -> Vec<u8> {
         format!("word{number:x}").into_bytes()
     }
@@ -256,15 +281,13 @@ mod tests {
             let mut hits = 0;
             for round in 0..2 {
                 for number in 0..20_000 {
-                    let key = Key::new(&word(number)).unwrap();
+                    let key = key(&word(number));
                     let ids: Vec<TokenId> =
                         (0..=number as TokenId % 8).map(|at| number as TokenId + at).collect();
-                    let mut found = vec![7];
-                    if cache.get(&key, &mut found) {
-                        assert_eq!(found[1..], ids);
+                    if let Some(found) = cache.get(&key) {
+                        assert_eq!(*found, ids);
                         hits += round;
                     } else {
-                        assert_eq!(found, [7]);
                         cache.insert(&key, &ids);
                     }
                 }
@@ -277,14 +300,17 @@ mod tests {
     fn keys_differ_by_length_and_by_zero_bytes() {
         let cache = Cache::new(1 << 18);
         for (piece, id) in [(&b""[..], 1), (b"\0", 2), (b"\0\0", 3), (b"a", 4), (b"a\0", 5)] {
-            cache.insert(&Key::new(piece).unwrap(), &[id]);
+            cache.insert(&key(piece), &[id]);
         }
         let mut ids = vec![];
         for piece in [&b""[..], b"\0", b"\0\0", b"a", b"a\0"] {
-            cache.get(&Key::new(piece).unwrap(), &mut ids);
+            ids.extend_from_slice(&cache.get(&key(piece)).unwrap());
         }
         assert_eq!(ids, [1, 2, 3, 4, 5]);
-        assert!(Key::new(&[b'x'; MAX_KEY + 1]).is_none());
+        assert!(Key::new(&[b'x'; 99], 3, MAX_KEY + 1).is_none());
+        // What follows a pre-token is no part of its key.
+        cache.insert(&Key::new(b"..abc, and so it goes on and on", 2, 3).unwrap(), &[6]);
+        assert_eq!(*cache.get(&key(b"abc")).unwrap(), [6]);
     }
 
     #[test]
@@ -295,13 +321,11 @@ mod tests {
             for seed in 0..4u64 {
                 let cache = &cache;
                 scope.spawn(move || {
-                    let mut ids = Vec::new();
                     for step in 0..200_000u64 {
                         let number = (step * 7919 + seed * 104_729) % 9_000;
-                        let key = Key::new(&word(number)).unwrap();
-                        ids.clear();
-                        if cache.get(&key, &mut ids) {
-                            assert_eq!(ids, [number as TokenId; 3]);
+                        let key = key(&word(number));
+                        if let Some(ids) = cache.get(&key) {
+                            assert_eq!(*ids, [number as TokenId; 3]);
                         } else {
                             cache.insert(&key, &[number as TokenId; 3]);
                         }

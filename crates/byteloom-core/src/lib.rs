@@ -16,11 +16,13 @@
 //! ```
 
 pub mod cache;
+mod encode;
 pub mod entropy;
 pub mod error;
 pub mod explain;
 pub mod files;
 pub mod format;
+mod hot;
 pub mod letters;
 pub mod merge;
 pub mod normalize;

@@ -25,7 +25,10 @@ impl Tokenizer {
                     spans.push(span);
                 }
                 Part::Text { text, origin } => {
-                    self.encode_ordinary(text, &mut ids, &mut |_| poll())?;
+                    self.encode_ordinary(text, &mut |block| {
+                        ids.extend_from_slice(block);
+                        poll()
+                    })?;
                     // Tokens tile normalized text, so that spans follow from lengths.
                     let mut at = 0;
                     for &id in &ids[spans.len()..] {

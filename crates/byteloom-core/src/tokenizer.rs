@@ -1,20 +1,20 @@
 //! The compiled tokenizer: immutable, shared between threads, one path for every entry point.
 //!
-//! Encoding is special tokens → pre-tokens → (cache | merges) → ids. Every way to encode, count, cut or measure a
-//! text goes through [`Tokenizer::encode_into`]; every way back goes through [`Tokenizer::token_bytes`].
+//! Encoding is special tokens → pre-tokens → (caches | merges) → ids. Every way to encode, count, cut or measure a
+//! text cuts it by [`Tokenizer::for_each_part`] and goes through `encode.rs`; every way back goes through
+//! [`Tokenizer::token_bytes`].
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
-use crate::cache::{Cache, Key};
+use crate::cache::Cache;
 use crate::error::{Error, Result, excerpt};
 use crate::format::native;
-use crate::merge::{MergeScratch, MergeTable};
+use crate::merge::MergeTable;
 use crate::normalize::{Origin, Prefix};
 use crate::pretokenize::{Alternatives, PreTokenizer};
 use crate::spec::{Alphabet, TokenizerSpec};
@@ -108,25 +108,6 @@ pub enum SpecialSet<'a> {
     All,
     /// These.
     Names(&'a [&'a str]),
-}
-
-/// Buffers of one encoding at a time. They stay small, whatever the text: see [`MergeScratch`].
-#[derive(Debug, Default)]
-struct Workspace {
-    ends: Vec<usize>,
-    merge: MergeScratch,
-}
-
-thread_local! {
-    static WORKSPACE: RefCell<Workspace> = RefCell::default();
-}
-
-/// Lends this thread's workspace, or a new one where it is in use further up the stack.
-fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
-    WORKSPACE.with(|shared| match shared.try_borrow_mut() {
-        Ok(mut workspace) => work(&mut workspace),
-        Err(_) => work(&mut Workspace::default()),
-    })
 }
 
 impl Tokenizer {
@@ -282,52 +263,6 @@ impl Tokenizer {
         ))
     }
 
-    // Encoding.
-
-    /// Appends the ids of `text` to `ids`.
-    ///
-    /// # Errors
-    /// [`Error::SpecialToken`] where the text spells a denied token, [`Error::Pattern`] where a custom pattern runs
-    /// out of steps, and whatever `poll` returns.
-    pub fn encode_into(
-        &self,
-        text: &[u8],
-        policy: &SpecialPolicy,
-        ids: &mut Vec<TokenId>,
-        poll: Poll<'_>,
-    ) -> Result<()> {
-        self.encode_blocks(text, policy, ids, &mut |_| poll())
-    }
-
-    /// The number of ids of `text`, without keeping them.
-    pub fn count(&self, text: &[u8], policy: &SpecialPolicy, poll: Poll<'_>) -> Result<usize> {
-        let mut ids = Vec::new();
-        let mut total = 0;
-        self.encode_blocks(text, policy, &mut ids, &mut |ids| {
-            total += ids.len();
-            ids.clear();
-            poll()
-        })?;
-        Ok(total + ids.len())
-    }
-
-    /// The one encoding path. `after_block` is called after each block of pre-tokens and may empty `ids`.
-    fn encode_blocks(
-        &self,
-        text: &[u8],
-        policy: &SpecialPolicy,
-        ids: &mut Vec<TokenId>,
-        after_block: &mut dyn FnMut(&mut Vec<TokenId>) -> Result<()>,
-    ) -> Result<()> {
-        self.for_each_part(text, policy, &mut |part| match part {
-            Part::Token { id, .. } => {
-                ids.push(id);
-                Ok(())
-            }
-            Part::Text { text, .. } => self.encode_ordinary(text, ids, after_block),
-        })
-    }
-
     /// Cuts a text at its added tokens, normalizes what stands between, and hands out the parts in order.
     pub(crate) fn for_each_part(
         &self,
@@ -396,75 +331,12 @@ impl Tokenizer {
         if denied { Err(self.denied_error(text, at, id)) } else { Ok(()) }
     }
 
-    /// Appends the ids of ordinary, normalized text.
-    pub(crate) fn encode_ordinary(
-        &self,
-        text: &[u8],
-        ids: &mut Vec<TokenId>,
-        after_block: &mut dyn FnMut(&mut Vec<TokenId>) -> Result<()>,
-    ) -> Result<()> {
-        with_workspace(|Workspace { ends, merge }| {
-            let mut blocks = self.compiled.spec.pretokenizer.blocks(text);
-            let mut start = 0;
-            while blocks.next(ends)? {
-                for &end in ends.iter() {
-                    self.encode_pretoken(&text[start..end], ids, merge);
-                    start = end;
-                }
-                after_block(ids)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Appends the ids of one pre-token.
-    pub(crate) fn encode_one(&self, piece: &[u8], ids: &mut Vec<TokenId>) {
-        with_workspace(|Workspace { merge, .. }| self.encode_pretoken(piece, ids, merge));
-    }
-
     pub(crate) fn merge_table(&self) -> &MergeTable {
         &self.compiled.merges
     }
 
-    #[inline]
-    fn encode_pretoken(&self, piece: &[u8], ids: &mut Vec<TokenId>, scratch: &mut MergeScratch) {
-        if let [byte] = piece
-            && let Some(id) = self.compiled.merges.byte_id(*byte)
-        {
-            ids.push(id);
-            return;
-        }
-        let Some(key) = Key::new(piece) else {
-            self.merge_pretoken(piece, ids, scratch);
-            return;
-        };
-        if !self.cache.get(&key, ids) {
-            let before = ids.len();
-            self.merge_pretoken(piece, ids, scratch);
-            self.cache.insert(&key, &ids[before..]);
-        }
-    }
-
-    fn merge_pretoken(&self, piece: &[u8], ids: &mut Vec<TokenId>, scratch: &mut MergeScratch) {
-        let Compiled { spec, merges, spans, .. } = &*self.compiled;
-        if spec.whole_tokens
-            && let Some(id) = spec.vocab.id(piece)
-        {
-            ids.push(id);
-            return;
-        }
-        merges.merge(piece, |id| spans[id as usize].len as usize, scratch, ids);
-    }
-
-    /// The ends of the pre-tokens of `text`, in bytes; special tokens are not looked for.
-    pub fn pretoken_ends(&self, text: &[u8]) -> Result<Vec<usize>> {
-        let mut blocks = self.pretokenizer().blocks(text);
-        let mut all = Vec::new();
-        let mut ends = Vec::new();
-        while blocks.next(&mut ends)? {
-            all.extend_from_slice(&ends);
-        }
-        Ok(all)
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.cache
     }
 
     /// Ids that `add_special_tokens` puts before and after a text.
