@@ -7,6 +7,7 @@
 //! Unicode version. Any other regex runs on a general engine (see [`PreTokenizer::engine`]).
 
 mod alternatives;
+mod blocks;
 mod cl100k;
 mod course;
 mod gpt2;
@@ -24,11 +25,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 pub use alternatives::{Alternatives, Cut};
-use regex::{Progress, RegexEngine};
+pub use blocks::{BLOCK, Blocks, WINDOW_BYTES, Window};
+use regex::RegexEngine;
 use scheme::Scheme;
-
-/// How many pre-tokens [`Blocks::next`] gives at most.
-pub const BLOCK: usize = 1024;
 
 /// The longest sequence of patterns.
 const MAX_SEQUENCE: usize = 16;
@@ -173,15 +172,7 @@ impl PreTokenizer {
 
     /// The pre-tokens of `text`, a block of boundaries at a time.
     pub fn blocks<'a>(&'a self, text: &'a [u8]) -> Blocks<'a> {
-        let stages = match &self.engine {
-            Engine::Sequence(members) => {
-                // The first has the text; the others get their pieces from the one before.
-                let pieces = std::iter::once(text).chain(std::iter::repeat(&[][..]));
-                members.iter().zip(pieces).map(|(member, piece)| Stage::new(member, piece)).collect()
-            }
-            Engine::Scanner(_) | Engine::Regex(_) => Vec::new(),
-        };
-        Blocks { pretokenizer: self, text, position: 0, progress: None, stages }
+        Blocks::new(self, text)
     }
 
     /// A place near `target` where `text` may be cut so that both sides, pre-tokenized alone, give the pre-tokens
@@ -195,25 +186,6 @@ impl PreTokenizer {
             Engine::Regex(_) | Engine::Sequence(_) => None,
         }
     }
-
-    /// Fills `ends` with the next ends from `position` on; `progress` is the state of a custom regex. Never called
-    /// for a sequence, which would be one pre-token then.
-    fn fill<'a>(
-        &self,
-        text: &'a [u8],
-        position: usize,
-        progress: &mut Option<Progress<'a>>,
-        ends: &mut Vec<usize>,
-    ) -> Result<()> {
-        match &self.engine {
-            Engine::Scanner(scheme) => scheme.fill(text, position, ends),
-            Engine::Regex(engine) => {
-                engine.fill(progress.get_or_insert_with(|| Progress::new(text)), ends)?;
-            }
-            Engine::Sequence(_) => ends.push(text.len()),
-        }
-        Ok(())
-    }
 }
 
 /// Whether a pattern is a word without any sign of a regex: a name that was misspelled, or is not known here.
@@ -221,105 +193,4 @@ fn looks_like_a_name(pattern: &str) -> bool {
     (3..=40).contains(&pattern.len())
         && pattern.starts_with(|c: char| c.is_ascii_alphabetic())
         && pattern.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}
-
-/// The pre-tokens of one text, in blocks.
-#[derive(Debug)]
-pub struct Blocks<'a> {
-    pretokenizer: &'a PreTokenizer,
-    text: &'a [u8],
-    position: usize,
-    /// The state of a custom regex, made at the first block.
-    progress: Option<Progress<'a>>,
-    /// The state of a sequence, a stage for each member.
-    stages: Vec<Stage<'a>>,
-}
-
-/// One member of a sequence at work on one piece of the member before it.
-#[derive(Debug)]
-struct Stage<'a> {
-    member: &'a PreTokenizer,
-    /// The piece, and where it begins in the whole text.
-    piece: &'a [u8],
-    start: usize,
-    /// How far the piece is cut, in bytes of the piece.
-    position: usize,
-    progress: Option<Progress<'a>>,
-    /// Ends in the piece that were found and not yet handed on, and how many of them were.
-    ends: Vec<usize>,
-    taken: usize,
-    /// The end of the last one handed on.
-    last: usize,
-}
-
-impl<'a> Stage<'a> {
-    fn new(member: &'a PreTokenizer, piece: &'a [u8]) -> Self {
-        Self { member, piece, start: 0, position: 0, progress: None, ends: Vec::new(), taken: 0, last: 0 }
-    }
-
-    fn begin(&mut self, piece: &'a [u8], start: usize) {
-        if let Engine::Regex(_) = self.member.engine {
-            self.progress = Some(Progress::after(self.progress.take(), piece));
-        }
-        (self.piece, self.start, self.position) = (piece, start, 0);
-        (self.taken, self.last) = (0, 0);
-        self.ends.clear();
-    }
-
-    /// The next piece and where it begins in the whole text; `None` when the piece given is used up.
-    fn next(&mut self) -> Result<Option<(&'a [u8], usize)>> {
-        if self.taken == self.ends.len() {
-            if self.position >= self.piece.len() {
-                return Ok(None);
-            }
-            self.ends.clear();
-            self.taken = 0;
-            self.member.fill(self.piece, self.position, &mut self.progress, &mut self.ends)?;
-            self.position = self.ends.last().copied().unwrap_or(self.piece.len());
-        }
-        // A member that found nothing leaves the rest of its piece as one.
-        let end = self.ends.get(self.taken).copied().unwrap_or(self.piece.len());
-        self.taken = (self.taken + 1).min(self.ends.len());
-        let piece = (&self.piece[self.last..end], self.start + self.last);
-        self.last = end;
-        Ok(Some(piece))
-    }
-}
-
-/// The next piece of the last of `stages`.
-fn next_piece<'a>(stages: &mut [Stage<'a>]) -> Result<Option<(&'a [u8], usize)>> {
-    let Some(last) = stages.len().checked_sub(1) else { return Ok(None) };
-    let mut depth = last;
-    loop {
-        match stages[depth].next()? {
-            Some(piece) if depth == last => return Ok(Some(piece)),
-            Some((piece, start)) => {
-                depth += 1;
-                stages[depth].begin(piece, start);
-            }
-            None if depth == 0 => return Ok(None),
-            None => depth -= 1,
-        }
-    }
-}
-
-impl Blocks<'_> {
-    /// Replaces `ends` by the ends (byte offsets in the text) of the next pre-tokens, at most [`BLOCK`].
-    ///
-    /// Returns false when the text is used up. A pre-token starts where the one before it ended, the first at 0.
-    /// Only a custom regex can fail: it ran out of steps.
-    pub fn next(&mut self, ends: &mut Vec<usize>) -> Result<bool> {
-        ends.clear();
-        if !self.stages.is_empty() {
-            while ends.len() < BLOCK
-                && let Some((piece, start)) = next_piece(&mut self.stages)?
-            {
-                ends.push(start + piece.len());
-            }
-        } else if self.position < self.text.len() {
-            self.pretokenizer.fill(self.text, self.position, &mut self.progress, ends)?;
-            self.position = ends.last().copied().unwrap_or(self.text.len());
-        }
-        Ok(!ends.is_empty())
-    }
 }

@@ -3,7 +3,7 @@
 use super::reference::Reference;
 use super::{SCANNED, ends, pieces};
 use crate::pretokenize::unicode::flags;
-use crate::pretokenize::{PreTokenizer, scheme};
+use crate::pretokenize::{PreTokenizer, Window, scheme};
 
 /// The units that a family of patterns tells apart: the letters of contractions, an upper, lower and caseless letter,
 /// a mark, a digit and another number, white space of each sort, newlines, punctuation, an invalid byte.
@@ -92,12 +92,17 @@ fn assert_agree(name: &str, pretokenizer: &PreTokenizer, reference: &Reference, 
 fn check_first_pre_tokens(name: &str) {
     let known = scheme::find(name).unwrap();
     let reference = Reference::new(name);
-    let mut found = Vec::new();
+    let mut found = Window::default();
     for length in 1..=5 {
         each_string(&alphabet(name), length, |text| {
-            found.clear();
-            known.scheme.fill(text, 0, &mut found);
-            assert_eq!(found[0], reference.first_end(text), "{name} on {}", text.escape_ascii());
+            found.begin(0);
+            known.scheme.fill(text, &mut found);
+            assert_eq!(
+                found.ends[0] as usize,
+                reference.first_end(text),
+                "{name} on {}",
+                text.escape_ascii()
+            );
         });
     }
 }
