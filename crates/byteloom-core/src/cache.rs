@@ -59,6 +59,8 @@ struct Table {
 /// The cache of one tokenizer.
 #[derive(Debug)]
 pub struct Cache {
+    /// No other cache of this process has it.
+    number: u64,
     limit: usize,
     levels: Vec<Level>,
     newest: AtomicUsize,
@@ -144,7 +146,14 @@ impl Cache {
             sizes.pop();
         }
         let levels = sizes.into_iter().map(|bytes| Level { bytes, table: OnceBox::new() }).collect();
-        Self { limit, levels, newest: AtomicUsize::new(0) }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { number, limit, levels, newest: AtomicUsize::new(0) }
+    }
+
+    /// The number that no other cache of this process has.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The limit in bytes.

@@ -34,6 +34,7 @@ pub mod spec;
 pub mod special;
 pub mod stream;
 pub mod token;
+mod token_bytes;
 pub mod tokenizer;
 pub mod train;
 pub mod utf8;

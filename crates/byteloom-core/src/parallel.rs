@@ -3,9 +3,11 @@
 //! Threads are started for a call and end with it: there is no pool that a forked child could wait for. Work is
 //! handed out in order, in runs of texts, so results and the first error do not depend on the number of threads.
 
-use std::sync::Mutex;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::encode::BorrowedWorkspace;
 use crate::error::{Error, Result};
 use crate::token::TokenId;
 use crate::tokenizer::{Poll, SpecialPolicy, Tokenizer};
@@ -40,21 +42,27 @@ pub fn thread_count(asked: Option<usize>) -> Result<usize> {
     }
 }
 
-/// Does `work` for every run of `items` and gives the results in order.
+/// Does `work` for every run of `items`, and hands each result to `take`, in order.
 ///
-/// `size` is the length of an item in bytes. The calling thread works too, and is the only one that polls. On an
-/// error no further run is begun, and of the errors met the one of the first run is returned.
-pub fn in_runs<I: Sync, T: Send>(
+/// `size` is the length of an item in bytes. The calling thread works too, and is the only one that polls. A result is
+/// used again for a later run once `take` has seen it, so that memory stays bounded by what is under way. On an error
+/// no further run is begun, and of the errors met the one of the first run is returned.
+fn in_order<I: Sync, T: Default + Send>(
     items: &[I],
     size: impl Fn(&I) -> usize,
     threads: usize,
     poll: Poll<'_>,
-    work: impl Fn(&[I], usize, Poll<'_>) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
+    work: impl Fn(&[I], usize, Poll<'_>, &mut T) -> Result<()> + Sync,
+    take: impl FnMut(&mut T) + Send,
+) -> Result<()> {
     let total: usize = items.iter().map(&size).sum();
     let threads = threads.min(total / BYTES_PER_THREAD + 1).min(items.len().max(1));
+    let mut take = take;
     if threads == 1 {
-        return Ok(vec![work(items, 0, poll)?]);
+        let mut result = T::default();
+        work(items, 0, poll, &mut result)?;
+        take(&mut result);
+        return Ok(());
     }
     let mut runs = Vec::new();
     let (mut from, mut bytes) = (0, 0);
@@ -71,23 +79,25 @@ pub fn in_runs<I: Sync, T: Send>(
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let interrupted = AtomicBool::new(false);
-    let results: Mutex<Vec<(usize, Result<T>)>> = Mutex::new(Vec::with_capacity(runs.len()));
+    let done = Mutex::new(InOrder { next: 0, waiting: BTreeMap::new(), spare: Vec::new(), error: None, take });
     let worker = |poll: Poll<'_>| {
         // Runs are begun in order, so every run before a failed one is begun, and finished.
         while !failed.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(run) = runs.get(index) else { break };
-            let result = work(&items[run.clone()], run.start, poll);
-            if let Err(error) = &result {
+            let mut result = lock(&done).spare.pop().unwrap_or_default();
+            let outcome = work(&items[run.clone()], run.start, poll, &mut result);
+            if let Err(error) = &outcome {
                 failed.store(true, Ordering::Relaxed);
                 interrupted.fetch_or(matches!(error, Error::Interrupted), Ordering::Relaxed);
             }
-            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
+            lock(&done).add(index, result, outcome);
         }
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| {
+                let _workspace = BorrowedWorkspace::adopt();
                 // Only an interrupt of the calling thread ends a run early.
                 let mut poll =
                     || if interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
@@ -96,13 +106,62 @@ pub fn in_runs<I: Sync, T: Send>(
         }
         worker(poll);
     });
-    let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    results.sort_by_key(|&(index, _)| index);
-    results.into_iter().map(|(_, result)| result).collect()
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.error.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Does `work` for every run of `items` and gives the results in order; see [`in_order`].
+pub fn in_runs<I: Sync, T: Send>(
+    items: &[I],
+    size: impl Fn(&I) -> usize,
+    threads: usize,
+    poll: Poll<'_>,
+    work: impl Fn(&[I], usize, Poll<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    let work = |run: &[I], first: usize, poll: Poll<'_>, result: &mut Option<T>| {
+        *result = Some(work(run, first, poll)?);
+        Ok(())
+    };
+    in_order(items, size, threads, poll, work, |result| all.extend(result.take()))?;
+    Ok(all)
+}
+
+/// The results of runs, handed on in order.
+struct InOrder<T, F> {
+    next: usize,
+    /// Results whose turn has not come.
+    waiting: BTreeMap<usize, T>,
+    /// Results that were handed on, to be filled again.
+    spare: Vec<T>,
+    /// The error of the earliest run that has one.
+    error: Option<(usize, Error)>,
+    take: F,
+}
+
+impl<T, F: FnMut(&mut T)> InOrder<T, F> {
+    fn add(&mut self, index: usize, result: T, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            if self.error.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
+                self.error = Some((index, error));
+            }
+            return;
+        }
+        self.waiting.insert(index, result);
+        while let Some(mut result) = self.waiting.remove(&self.next) {
+            (self.take)(&mut result);
+            self.spare.push(result);
+            self.next += 1;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Tokenizer {
-    /// The ids of every text.
+    /// The ids of every text, in `ids`, which is emptied first.
     ///
     /// # Errors
     /// As for one text, the message beginning with its index.
@@ -111,19 +170,26 @@ impl Tokenizer {
         texts: &[T],
         policy: &SpecialPolicy,
         threads: usize,
+        ids: Vec<TokenId>,
         poll: Poll<'_>,
     ) -> Result<FlatBatch> {
+        let mut all = FlatBatch { ids, ends: Vec::with_capacity(texts.len()) };
+        all.ids.clear();
         let size = |text: &T| text.as_ref().len();
-        let batches = in_runs(texts, size, threads, poll, |run, first, poll| {
-            let mut batch = FlatBatch { ids: Vec::new(), ends: Vec::with_capacity(run.len()) };
+        let encode = |run: &[T], first: usize, poll: Poll<'_>, batch: &mut FlatBatch| {
             for (index, text) in (first..).zip(run) {
                 self.encode_into(text.as_ref(), policy, &mut batch.ids, poll)
                     .map_err(|error| error.in_item("text", index))?;
                 batch.ends.push(batch.ids.len());
             }
-            Ok(batch)
-        })?;
-        Ok(FlatBatch::join(batches))
+            Ok(())
+        };
+        if threads == 1 {
+            encode(texts, 0, poll, &mut all)?;
+        } else {
+            in_order(texts, size, threads, poll, encode, |batch| all.append(batch))?;
+        }
+        Ok(all)
     }
 
     /// The number of ids of every text.
@@ -134,16 +200,17 @@ impl Tokenizer {
         threads: usize,
         poll: Poll<'_>,
     ) -> Result<Vec<usize>> {
+        let mut all = Vec::with_capacity(texts.len());
         let size = |text: &T| text.as_ref().len();
-        let counts = in_runs(texts, size, threads, poll, |run, first, poll| {
-            (first..)
-                .zip(run)
-                .map(|(index, text)| {
-                    self.count(text.as_ref(), policy, poll).map_err(|error| error.in_item("text", index))
-                })
-                .collect::<Result<Vec<usize>>>()
-        })?;
-        Ok(counts.concat())
+        let count = |run: &[T], first: usize, poll: Poll<'_>, counts: &mut Vec<usize>| {
+            for (index, text) in (first..).zip(run) {
+                let count = self.count(text.as_ref(), policy, poll);
+                counts.push(count.map_err(|error| error.in_item("text", index))?);
+            }
+            Ok(())
+        };
+        in_order(texts, size, threads, poll, count, |counts| all.append(counts))?;
+        Ok(all)
     }
 
     /// The bytes of every sequence of ids.
@@ -154,20 +221,20 @@ impl Tokenizer {
         threads: usize,
         poll: Poll<'_>,
     ) -> Result<Vec<Vec<u8>>> {
+        let mut all = Vec::with_capacity(sequences.len());
         let size = |ids: &T| ids.as_ref().len() * 4;
-        let texts = in_runs(sequences, size, threads, poll, |run, first, poll| {
-            (first..)
-                .zip(run)
-                .map(|(index, ids)| {
-                    poll()?;
-                    let mut bytes = Vec::new();
-                    self.decode_into(ids.as_ref(), skip_special, &mut bytes)
-                        .map_err(|error| error.in_item("sequence", index))?;
-                    Ok(bytes)
-                })
-                .collect::<Result<Vec<Vec<u8>>>>()
-        })?;
-        Ok(texts.into_iter().flatten().collect())
+        let decode = |run: &[T], first: usize, poll: Poll<'_>, texts: &mut Vec<Vec<u8>>| {
+            for (index, ids) in (first..).zip(run) {
+                poll()?;
+                let mut bytes = Vec::new();
+                self.decode_into(ids.as_ref(), skip_special, &mut bytes)
+                    .map_err(|error| error.in_item("sequence", index))?;
+                texts.push(bytes);
+            }
+            Ok(())
+        };
+        in_order(sequences, size, threads, poll, decode, |texts| all.append(texts))?;
+        Ok(all)
     }
 }
 
@@ -193,19 +260,10 @@ impl FlatBatch {
         framed
     }
 
-    fn join(mut batches: Vec<Self>) -> Self {
-        if batches.len() == 1 {
-            return batches.pop().unwrap_or_default();
-        }
-        let mut all = Self {
-            ids: Vec::with_capacity(batches.iter().map(|batch| batch.ids.len()).sum()),
-            ends: Vec::with_capacity(batches.iter().map(|batch| batch.ends.len()).sum()),
-        };
-        for batch in batches {
-            let base = all.ids.len();
-            all.ends.extend(batch.ends.iter().map(|end| base + end));
-            all.ids.extend_from_slice(&batch.ids);
-        }
-        all
+    /// Moves the rows of `other` behind these.
+    fn append(&mut self, other: &mut Self) {
+        let base = self.ids.len();
+        self.ends.extend(other.ends.drain(..).map(|end| base + end));
+        self.ids.append(&mut other.ids);
     }
 }

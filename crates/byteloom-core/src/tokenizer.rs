@@ -20,7 +20,11 @@ use crate::pretokenize::{Alternatives, PreTokenizer};
 use crate::spec::{Alphabet, TokenizerSpec};
 use crate::special::{SpecialMatcher, SpecialToken, ids_by_content};
 use crate::token::TokenId;
+use crate::token_bytes::TokenBytes;
 use crate::utf8::UnitIndex;
+
+/// Ids that are decoded together.
+const DECODE_BLOCK: usize = 4096;
 
 /// Called now and then during long work; an error stops it.
 pub type Poll<'a> = &'a mut dyn FnMut() -> Result<()>;
@@ -36,23 +40,13 @@ pub struct Tokenizer {
 struct Compiled {
     spec: TokenizerSpec,
     merges: MergeTable,
-    /// The bytes of every token, special ones included: one arena and, by id, where each begins and ends.
-    pieces: Vec<u8>,
-    spans: Vec<Span>,
+    tokens: TokenBytes,
     /// The policies that need no sets of names.
     deny_all: SpecialPolicy,
     allow_all: SpecialPolicy,
     ordinary: SpecialPolicy,
     fingerprint: OnceLock<String>,
     alternatives: OnceLock<Alternatives>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    start: u32,
-    /// 0 for a hole.
-    len: u32,
-    special: bool,
 }
 
 /// Which special tokens a text may spell, and what happens at the others.
@@ -118,23 +112,7 @@ impl Tokenizer {
     pub fn new(spec: TokenizerSpec, cache_bytes: usize) -> Result<Self> {
         spec.check_ids()?;
         let merges = MergeTable::new(&spec)?;
-        let mut pieces = Vec::new();
-        let mut spans = vec![Span { start: 0, len: 0, special: false }; spec.max_token_id() as usize + 1];
-        let mut place = |id: TokenId, bytes: &[u8], special: bool| {
-            spans[id as usize] = Span { start: pieces.len() as u32, len: bytes.len() as u32, special };
-            pieces.extend_from_slice(bytes);
-        };
-        for (id, bytes) in spec.vocab.iter() {
-            place(id, bytes, false);
-        }
-        for token in spec.special.tokens() {
-            place(token.id, token.content.as_bytes(), token.flags.special);
-        }
-        if let Alphabet::CharactersAndBytes(ids) = &spec.alphabet {
-            for (byte, &id) in (0..=255).zip(ids.iter()) {
-                place(id, &[byte], false);
-            }
-        }
+        let bytes = TokenBytes::new(&spec);
         let tokens = spec.special.tokens();
         let compiled = Compiled {
             deny_all: SpecialPolicy::new(tokens.iter(), Denied::All)?,
@@ -142,8 +120,7 @@ impl Tokenizer {
             ordinary: SpecialPolicy::new(tokens.iter().filter(|token| !token.flags.special), Denied::None)?,
             spec,
             merges,
-            pieces,
-            spans,
+            tokens: bytes,
             fingerprint: OnceLock::new(),
             alternatives: OnceLock::new(),
         };
@@ -360,18 +337,13 @@ impl Tokenizer {
     /// The bytes of a token, special or not; `None` for an id that stands for nothing.
     #[inline]
     pub fn token_bytes(&self, id: TokenId) -> Option<&[u8]> {
-        match self.compiled.spans.get(id as usize) {
-            Some(span) if span.len > 0 => {
-                Some(&self.compiled.pieces[span.start as usize..(span.start + span.len) as usize])
-            }
-            _ => None,
-        }
+        self.compiled.tokens.get(id)
     }
 
     /// Whether `id` is a special token.
     #[inline]
     pub fn is_special(&self, id: TokenId) -> bool {
-        self.compiled.spans.get(id as usize).is_some_and(|span| span.special)
+        self.compiled.tokens.is_special(id)
     }
 
     /// Appends the bytes of `ids` to `bytes`.
@@ -380,9 +352,17 @@ impl Tokenizer {
     /// [`Error::UnknownToken`] with the position of an id that stands for nothing.
     pub fn decode_into(&self, ids: &[TokenId], skip_special: bool, bytes: &mut Vec<u8>) -> Result<()> {
         let mut start = self.decode_start();
-        for (position, &id) in ids.iter().enumerate() {
-            let piece = self.decode_token(id, skip_special, &mut start);
-            bytes.extend_from_slice(piece.ok_or_else(|| Error::unknown_token(id, position))?);
+        let plain = !skip_special && !start.strip_space;
+        let mut from = 0;
+        for ids in ids.chunks(DECODE_BLOCK) {
+            // Whatever is not plain copying, and an unknown id, goes the careful way.
+            if !(plain && self.compiled.tokens.copy(ids, bytes)) {
+                for (position, &id) in (from..).zip(ids) {
+                    let piece = self.decode_token(id, skip_special, &mut start);
+                    bytes.extend_from_slice(piece.ok_or_else(|| Error::unknown_token(id, position))?);
+                }
+            }
+            from += ids.len();
         }
         Ok(())
     }

@@ -128,7 +128,7 @@ proptest! {
         let rows: Vec<Vec<u8>> = rows.into_iter().map(|row| row.repeat(200)).collect();
         let tokenizer = trained("gpt2", SpecialPosition::Last, 1 << 18);
         let policy = tokenizer.ordinary();
-        let batch = tokenizer.encode_batch(&rows, policy, threads, &mut || Ok(())).unwrap();
+        let batch = tokenizer.encode_batch(&rows, policy, threads, Vec::new(), &mut || Ok(())).unwrap();
         let expected: Vec<Vec<TokenId>> = rows.iter().map(|row| encode(&tokenizer, row, policy)).collect();
         prop_assert_eq!(&batch.ids, &expected.concat());
         let mut ends = Vec::new();
@@ -175,7 +175,7 @@ fn the_first_faulty_text_is_named_whatever_the_threads() {
     rows[11].push_str("<|end|>");
     rows[30].insert_str(0, "<|end|>");
     for threads in [1, 2, 8] {
-        let error = tokenizer.encode_batch(&rows, tokenizer.deny_all(), threads, &mut || Ok(())).unwrap_err();
+        let error = tokenizer.encode_batch(&rows, tokenizer.deny_all(), threads, Vec::new(), &mut || Ok(())).unwrap_err();
         assert!(error.to_string().starts_with("text 11: "), "{error}");
     }
 }
@@ -190,7 +190,7 @@ fn an_interrupt_ends_long_work() {
             calls += 1;
             if calls > 5 { Err(Error::Interrupted) } else { Ok(()) }
         };
-        let result = tokenizer.encode_batch(&rows, tokenizer.ordinary(), threads, &mut poll);
+        let result = tokenizer.encode_batch(&rows, tokenizer.ordinary(), threads, Vec::new(), &mut poll);
         assert!(matches!(result, Err(Error::Interrupted)));
         assert_eq!(calls, 6);
     }

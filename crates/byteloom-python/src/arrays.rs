@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::options::Optional;
+use crate::pool;
 
 /// The two integer types that ids come in.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,11 +43,15 @@ impl Dtype {
     }
 
     /// Ids as an array of this type.
-    pub fn array(self, py: Python<'_>, ids: Vec<TokenId>) -> Bound<'_, PyAny> {
-        match self {
-            Self::U32 => PyArray1::from_vec(py, ids).into_any(),
-            Self::U16 => PyArray1::from_vec(py, narrow(&ids)).into_any(),
-        }
+    pub fn array(self, py: Python<'_>, ids: Vec<TokenId>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(match self {
+            Self::U32 => pool::array(py, ids)?.into_any(),
+            Self::U16 => {
+                let narrow = PyArray1::from_vec(py, narrow(&ids)).into_any();
+                pool::give_back(ids);
+                narrow
+            }
+        })
     }
 }
 

@@ -15,7 +15,9 @@ use pyo3::types::{PyList, PyType};
 
 use crate::arrays::{Dtype, fill_out};
 use crate::error::to_python;
+use crate::lists;
 use crate::options::{Optional, policy, threads as thread_option};
+use crate::pool;
 use crate::text::{self, Surrogates, Text};
 use crate::tokenizer::NativeTokenizer;
 use crate::work::run;
@@ -53,12 +55,19 @@ impl NativeTokenizer {
 
     fn encode_request(&self, py: Python<'_>, request: &Request<'_>) -> PyResult<Vec<TokenId>> {
         run(py, request.text.len(), |poll| {
-            let mut ids = Vec::with_capacity(request.text.len() / 4 + 2);
+            let mut ids = pool::take(request.text.len() / 3 + 2);
             ids.extend(request.bos);
             self.0.encode_into(&request.text, &request.policy, &mut ids, poll)?;
             ids.extend(request.eos);
             Ok(ids)
         })
+    }
+
+    fn encode_list<'py>(&self, py: Python<'py>, request: &Request<'_>) -> PyResult<Bound<'py, PyList>> {
+        let ids = self.encode_request(py, request)?;
+        let list = lists::list(py, &ids);
+        pool::give_back(ids);
+        list
     }
 
     /// A whole batch: flat ids and where each row ends.
@@ -72,7 +81,7 @@ impl NativeTokenizer {
     ) -> PyResult<FlatBatch> {
         let frame = self.frame(py, add_special_tokens)?;
         let size = texts.iter().map(|text| text.len()).sum();
-        let batch = run(py, size, |poll| self.0.encode_batch(texts, policy, threads, poll))?;
+        let batch = run(py, size, |poll| self.0.encode_batch(texts, policy, threads, pool::take(size / 3), poll))?;
         Ok(batch.framed(frame.0, frame.1))
     }
 }
@@ -124,7 +133,7 @@ impl NativeTokenizer {
         errors: &str,
     ) -> PyResult<Bound<'py, PyList>> {
         let request = self.request(text, allowed_special, disallowed_special, add_special_tokens, errors)?;
-        PyList::new(text.py(), self.encode_request(text.py(), &request)?)
+        self.encode_list(text.py(), &request)
     }
 
     /// The ids of a text in which special tokens are ordinary text.
@@ -142,7 +151,7 @@ impl NativeTokenizer {
         let py = text.py();
         let text = text::text(text, Surrogates::parse(errors)?, || "text".to_owned())?;
         let policy = Cow::Borrowed(self.0.ordinary());
-        PyList::new(py, self.encode_request(py, &Request { text, policy, bos: None, eos: None })?)
+        self.encode_list(py, &Request { text, policy, bos: None, eos: None })
     }
 
     /// The ids of each of several texts.
@@ -183,12 +192,13 @@ impl NativeTokenizer {
         let policy = policy(&self.0, allowed_special, disallowed_special, py)?;
         let texts = text::texts(texts, Surrogates::parse(errors)?)?;
         let batch = self.encode_rows(py, &texts, &policy, add_special_tokens, threads)?;
-        let mut start = 0;
         let rows = PyList::empty(py);
+        let mut start = 0;
         for &end in &batch.ends {
-            rows.append(PyList::new(py, &batch.ids[start..end])?)?;
+            rows.append(lists::list(py, &batch.ids[start..end])?)?;
             start = end;
         }
+        pool::give_back(batch.ids);
         Ok(rows)
     }
 
@@ -233,8 +243,12 @@ impl NativeTokenizer {
         let request = self.request(text, allowed_special, disallowed_special, add_special_tokens, errors)?;
         let ids = self.encode_request(py, &request)?;
         match out {
-            Some(out) => fill_out(py, &self.0, out, &ids),
-            None => Ok(dtype.array(py, ids)),
+            Some(out) => {
+                let written = fill_out(py, &self.0, out, &ids);
+                pool::give_back(ids);
+                written
+            }
+            None => dtype.array(py, ids),
         }
     }
 
@@ -277,7 +291,7 @@ impl NativeTokenizer {
         let mut offsets = Vec::with_capacity(batch.ends.len() + 1);
         offsets.push(0);
         offsets.extend(batch.ends.iter().map(|&end| end.cast_signed() as i64));
-        let arrays = (dtype.array(py, batch.ids), PyArray1::from_vec(py, offsets));
+        let arrays = (dtype.array(py, batch.ids)?, PyArray1::from_vec(py, offsets));
         RAGGED.import(py, "byteloom._ragged", "Ragged")?.call1(arrays)
     }
 

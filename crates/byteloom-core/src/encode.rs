@@ -1,0 +1,421 @@
+//! Text to ids: the one path that every way to encode, count or measure a text takes.
+//!
+//! The pre-tokens of a text are worked on in blocks, and a block in passes, so that the processor has many of them
+//! in flight at each step:
+//!
+//! 1. look every pre-token up in the [hot tier](crate::hot), without a branch; list those that need more;
+//! 2. touch the places in the shared [cache](crate::cache) of those that were not found, then look them up there,
+//!    and merge what is new;
+//! 3. write the ids out, again without a branch for pre-tokens of one or two.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::sync::Mutex;
+
+use crate::cache::Key;
+use crate::error::Result;
+use crate::hot::{HotKey, HotTier, MAX_LENGTH, NO_SECOND};
+use crate::merge::MergeScratch;
+use crate::pretokenize::Window;
+use crate::token::TokenId;
+use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
+
+/// Pre-tokens of one block.
+const BLOCK: usize = 1024;
+/// A thread keeps the hot tiers of this many tokenizers.
+const MAX_HOT_TIERS: usize = 4;
+
+/// Takes ids as they come, a block at a time; an error stops the work.
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[TokenId]) -> Result<()>;
+
+/// Buffers of one encoding at a time. They stay small, whatever the text: see [`MergeScratch`].
+#[derive(Debug, Default)]
+struct Workspace {
+    window: Window,
+    block: Block,
+    merge: MergeScratch,
+    /// With the numbers of the caches they stand before; the last one used is the last.
+    hot: Vec<(u64, HotTier)>,
+}
+
+/// One block of pre-tokens on its way.
+#[derive(Debug)]
+struct Block {
+    /// For each pre-token its first id and, in the high half, its second or [`NO_SECOND`].
+    values: Box<[u64; BLOCK]>,
+    /// The pre-tokens that the first pass left, as [`Left`].
+    left: Box<[u32; BLOCK]>,
+    /// Those of them that are not in the hot tier, and their keys in the cache.
+    missing: Vec<(Left, Option<Key>)>,
+    /// Pre-tokens with another number of ids than one or two, in order, and where their ids end in `many_ids`.
+    many: Vec<(u32, u32)>,
+    many_ids: Vec<TokenId>,
+    /// The ids of one pre-token that was merged.
+    merged: Vec<TokenId>,
+    /// The ids of the block, the first `written` of them.
+    ids: Vec<TokenId>,
+    written: usize,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            values: Box::new([0; BLOCK]),
+            left: Box::new([0; BLOCK]),
+            missing: Vec::new(),
+            many: Vec::new(),
+            many_ids: Vec::new(),
+            merged: Vec::new(),
+            ids: Vec::new(),
+            written: 0,
+        }
+    }
+}
+
+/// A pre-token that the first pass left: its number in the block, whether the hot tier holds it (and a second id is
+/// to be fetched), and its place there.
+#[derive(Clone, Copy, Debug)]
+struct Left(u32);
+
+impl Left {
+    const FOUND: u32 = BLOCK as u32;
+    const PLACE_SHIFT: u32 = Self::FOUND.trailing_zeros() + 1;
+
+    #[inline]
+    fn new(number: usize, found: bool, place: u32) -> Self {
+        Self(number as u32 | u32::from(found) * Self::FOUND | place << Self::PLACE_SHIFT)
+    }
+
+    #[inline]
+    fn found(self) -> bool {
+        self.0 & Self::FOUND != 0
+    }
+
+    #[inline]
+    fn place(self) -> u32 {
+        self.0 >> Self::PLACE_SHIFT
+    }
+
+    #[inline]
+    fn number(self) -> usize {
+        self.0 as usize & (BLOCK - 1)
+    }
+}
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::default();
+}
+
+/// Lends this thread's workspace, or a new one where it is in use further up the stack.
+fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
+    WORKSPACE.with(|shared| match shared.try_borrow_mut() {
+        Ok(mut workspace) => work(&mut workspace),
+        Err(_) => work(&mut Workspace::default()),
+    })
+}
+
+/// Workspaces of threads that have ended, for those that come: what they hold took work to find.
+static PARKED: Mutex<Vec<Workspace>> = Mutex::new(Vec::new());
+/// How many are kept.
+const MAX_PARKED: usize = 64;
+
+/// A thread that ends soon has a parked workspace for its own while it holds this.
+pub(crate) struct BorrowedWorkspace(());
+
+impl BorrowedWorkspace {
+    /// Takes a parked workspace, if there is one. The lock is only tried: a process that was forked while another
+    /// thread held it would wait for ever.
+    pub(crate) fn adopt() -> Self {
+        if let Some(parked) = PARKED.try_lock().ok().and_then(|mut parked| parked.pop()) {
+            WORKSPACE.with_borrow_mut(|own| *own = parked);
+        }
+        Self(())
+    }
+}
+
+impl Drop for BorrowedWorkspace {
+    fn drop(&mut self) {
+        if let Ok(mut parked) = PARKED.try_lock()
+            && parked.len() < MAX_PARKED
+        {
+            parked.push(WORKSPACE.take());
+        }
+    }
+}
+
+/// The hot tier that stands before the cache with this number; the one used longest ago makes room.
+fn hot_tier(tiers: &mut Vec<(u64, HotTier)>, number: u64) -> &mut HotTier {
+    let last = tiers.len().wrapping_sub(1);
+    if tiers.get(last).is_none_or(|(owner, _)| *owner != number) {
+        let tier = match tiers.iter().position(|(owner, _)| *owner == number) {
+            Some(place) => tiers.remove(place),
+            None => {
+                if tiers.len() == MAX_HOT_TIERS {
+                    tiers.remove(0);
+                }
+                (number, HotTier::new())
+            }
+        };
+        tiers.push(tier);
+    }
+    let last = tiers.len() - 1;
+    &mut tiers[last].1
+}
+
+impl Tokenizer {
+    /// Appends the ids of `text` to `ids`.
+    ///
+    /// # Errors
+    /// [`Error::SpecialToken`](crate::Error::SpecialToken) where the text spells a denied token,
+    /// [`Error::Pattern`](crate::Error::Pattern) where a custom pattern runs out of steps, and whatever `poll`
+    /// returns.
+    pub fn encode_into(
+        &self,
+        text: &[u8],
+        policy: &SpecialPolicy,
+        ids: &mut Vec<TokenId>,
+        poll: Poll<'_>,
+    ) -> Result<()> {
+        self.encode_blocks(text, policy, &mut |block| {
+            ids.extend_from_slice(block);
+            poll()
+        })
+    }
+
+    /// The number of ids of `text`, without keeping them.
+    pub fn count(&self, text: &[u8], policy: &SpecialPolicy, poll: Poll<'_>) -> Result<usize> {
+        let mut total = 0;
+        self.encode_blocks(text, policy, &mut |block| {
+            total += block.len();
+            poll()
+        })?;
+        Ok(total)
+    }
+
+    /// Gives the ids of `text` to `sink`, a block at a time.
+    pub(crate) fn encode_blocks(&self, text: &[u8], policy: &SpecialPolicy, sink: Sink<'_>) -> Result<()> {
+        self.for_each_part(text, policy, &mut |part| match part {
+            Part::Token { id, .. } => sink(&[id]),
+            Part::Text { text, .. } => self.encode_ordinary(text, sink),
+        })
+    }
+
+    /// Gives the ids of ordinary, normalized text to `sink`, a block at a time.
+    pub(crate) fn encode_ordinary(&self, text: &[u8], sink: Sink<'_>) -> Result<()> {
+        with_workspace(|Workspace { window, block, merge, hot }| {
+            let hot = hot_tier(hot, self.cache().number());
+            let mut blocks = self.pretokenizer().blocks(text);
+            while blocks.next_window(window)? {
+                if window.ends.is_empty() {
+                    block.merged.clear();
+                    self.merge_pretoken(&text[window.start..window.end], &mut block.merged, merge);
+                    sink(&block.merged)?;
+                }
+                let mut start = 0;
+                for ends in window.ends.chunks(BLOCK) {
+                    block.encode(self, &text[window.start..], start, ends, hot, merge);
+                    start = ends.last().copied().unwrap_or(start);
+                    sink(&block.ids[..block.written])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Appends the ids of one pre-token.
+    pub(crate) fn encode_one(&self, piece: &[u8], ids: &mut Vec<TokenId>) {
+        with_workspace(|Workspace { merge, .. }| {
+            let key = Key::new(piece, 0, piece.len());
+            if let Some(found) = key.as_ref().and_then(|key| self.cache().get(key)) {
+                ids.extend_from_slice(&found);
+                return;
+            }
+            let before = ids.len();
+            self.merge_pretoken(piece, ids, merge);
+            if let Some(key) = key {
+                self.cache().insert(&key, &ids[before..]);
+            }
+        });
+    }
+
+    fn merge_pretoken(&self, piece: &[u8], ids: &mut Vec<TokenId>, scratch: &mut MergeScratch) {
+        let spec = self.spec();
+        if spec.whole_tokens
+            && let Some(id) = spec.vocab.id(piece)
+        {
+            ids.push(id);
+            return;
+        }
+        let length_of = |id| self.token_bytes(id).map_or(0, <[u8]>::len);
+        self.merge_table().merge(piece, length_of, scratch, ids);
+    }
+
+    /// The ends of the pre-tokens of `text`, in bytes; special tokens are not looked for.
+    pub fn pretoken_ends(&self, text: &[u8]) -> Result<Vec<usize>> {
+        let mut blocks = self.pretokenizer().blocks(text);
+        let mut all = Vec::new();
+        let mut window = Window::default();
+        while blocks.next_window(&mut window)? {
+            all.extend(window.ends.iter().map(|&end| window.start + end as usize));
+            if window.ends.is_empty() {
+                all.push(window.end);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The 16 bytes of `text` from `start` on, with zeros behind its end.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "part of the hottest loop")]
+fn sixteen(text: &[u8], start: usize) -> [u8; 16] {
+    match text.get(start..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => *bytes,
+        None => padded(text, start),
+    }
+}
+
+#[cold]
+fn padded(text: &[u8], start: usize) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    let rest = text.get(start..).unwrap_or_default();
+    let length = rest.len().min(16);
+    bytes[..length].copy_from_slice(&rest[..length]);
+    bytes
+}
+
+impl Block {
+    /// Leaves the ids of the pre-tokens of `text` that end at `ends`, the first of which begins at `start`, in `ids`.
+    fn encode(
+        &mut self,
+        tokenizer: &Tokenizer,
+        text: &[u8],
+        start: u32,
+        ends: &[u32],
+        hot: &mut HotTier,
+        merge: &mut MergeScratch,
+    ) {
+        let left = self.look_up(text, start, ends, hot);
+        self.find_missing(tokenizer, text, start, ends, left, hot);
+        self.complete(tokenizer, text, start, ends, hot, merge);
+        self.write_out(ends.len());
+    }
+
+    /// The first pass; returns how many pre-tokens it left.
+    #[inline(never)]
+    fn look_up(&mut self, text: &[u8], start: u32, ends: &[u32], hot: &HotTier) -> usize {
+        let mut from = start;
+        let mut count = 0;
+        for (number, (&end, value)) in ends.iter().zip(self.values.iter_mut()).enumerate() {
+            let key = HotKey::new(sixteen(text, from as usize), (end - from) as usize);
+            let (found, second, id) = hot.look_up(key);
+            *value = u64::from(id) | NO_SECOND;
+            self.left[count & (BLOCK - 1)] = Left::new(number, found, key.place()).0;
+            count += usize::from(!found | second);
+            from = end;
+        }
+        count
+    }
+
+    /// Fetches second ids, and makes the keys of the pre-tokens that the hot tier does not hold.
+    #[inline(never)]
+    fn find_missing(
+        &mut self,
+        tokenizer: &Tokenizer,
+        text: &[u8],
+        start: u32,
+        ends: &[u32],
+        left: usize,
+        hot: &HotTier,
+    ) {
+        self.missing.clear();
+        let mut touched = 0;
+        for &left in &self.left[..left] {
+            let left = Left(left);
+            let number = left.number();
+            if left.found() {
+                let second = u64::from(hot.second(left.place())) << 32;
+                let value = &mut self.values[number];
+                *value = u64::from(*value as TokenId) | second;
+                continue;
+            }
+            let from = if number == 0 { start } else { ends[number - 1] };
+            let key = Key::new(text, from as usize, (ends[number] - from) as usize);
+            touched ^= key.as_ref().map_or(0, |key| tokenizer.cache().touch(key));
+            self.missing.push((left, key));
+        }
+        black_box(touched);
+    }
+
+    /// The second pass.
+    #[inline(never)]
+    fn complete(
+        &mut self,
+        tokenizer: &Tokenizer,
+        text: &[u8],
+        start: u32,
+        ends: &[u32],
+        hot: &mut HotTier,
+        merge: &mut MergeScratch,
+    ) {
+        let cache = tokenizer.cache();
+        let remember = cache.limit() > 0;
+        let Self { values, missing, many, many_ids, merged, .. } = self;
+        many.clear();
+        many_ids.clear();
+        for (left, key) in missing.iter() {
+            let number = left.number();
+            let from = if number == 0 { start } else { ends[number - 1] } as usize;
+            let end = ends[number] as usize;
+            let found = key.as_ref().and_then(|key| cache.get(key));
+            let ids: &[TokenId] = match &found {
+                Some(found) => found,
+                None => {
+                    merged.clear();
+                    tokenizer.merge_pretoken(&text[from..end], merged, merge);
+                    if let Some(key) = key {
+                        cache.insert(key, merged);
+                    }
+                    merged
+                }
+            };
+            match *ids {
+                [first] => values[number] = u64::from(first) | NO_SECOND,
+                [first, second] => values[number] = u64::from(first) | u64::from(second) << 32,
+                _ => {
+                    many_ids.extend_from_slice(ids);
+                    many.push((number as u32, many_ids.len() as u32));
+                    continue;
+                }
+            }
+            if remember && end - from <= MAX_LENGTH {
+                hot.insert(HotKey::new(sixteen(text, from), end - from), end - from, ids);
+            }
+        }
+    }
+
+    /// The third pass, for `count` pre-tokens.
+    #[inline(never)]
+    fn write_out(&mut self, count: usize) {
+        let Self { values, many, many_ids, ids, .. } = self;
+        let room = 2 * count + many_ids.len();
+        if ids.len() < room {
+            ids.resize(room.next_power_of_two(), 0);
+        }
+        let mut at = 0;
+        let (mut from, mut taken) = (0, 0);
+        for &(number, ids_end) in many.iter().chain([&(count as u32, many_ids.len() as u32)]) {
+            for &value in &values[from..number as usize] {
+                if let Some(pair) = ids[at..].first_chunk_mut() {
+                    *pair = [value as TokenId, (value >> 32) as TokenId];
+                }
+                at += 1 + usize::from(value < NO_SECOND);
+            }
+            let some = &many_ids[taken..ids_end as usize];
+            ids[at..at + some.len()].copy_from_slice(some);
+            at += some.len();
+            (from, taken) = (number as usize + 1, ids_end as usize);
+        }
+        self.written = at;
+    }
+}
