@@ -4,12 +4,11 @@
 //! in flight at each step:
 //!
 //! 1. look every pre-token up in the [hot tier](crate::hot), without a branch; list those that need more;
-//! 2. touch the places in the shared [cache](crate::cache) of those that were not found, then look them up there,
-//!    and merge what is new;
+//! 2. prefetch from the shared [cache](crate::cache) what was not found, then look it up there, and merge what is
+//!    new;
 //! 3. write the ids out, again without a branch for pre-tokens of one or two.
 
 use std::cell::RefCell;
-use std::hint::black_box;
 use std::sync::Mutex;
 
 use crate::cache::Key;
@@ -329,7 +328,6 @@ impl Block {
         hot: &HotTier,
     ) {
         self.missing.clear();
-        let mut touched = 0;
         for &left in &self.left[..left] {
             let left = Left(left);
             let number = left.number();
@@ -341,10 +339,11 @@ impl Block {
             }
             let from = if number == 0 { start } else { ends[number - 1] };
             let key = Key::new(text, from as usize, (ends[number] - from) as usize);
-            touched ^= key.as_ref().map_or(0, |key| tokenizer.cache().touch(key));
+            if let Some(key) = &key {
+                tokenizer.cache().prefetch(key);
+            }
             self.missing.push((left, key));
         }
-        black_box(touched);
     }
 
     /// The second pass.
