@@ -3,7 +3,7 @@
 use super::reference::Reference;
 use super::{SCANNED, ends, pieces};
 use crate::pretokenize::unicode::flags;
-use crate::pretokenize::{PreTokenizer, Window, scheme};
+use crate::pretokenize::{PreTokenizer, SimdPath, Window, scheme, vector};
 
 /// The units that a family of patterns tells apart: the letters of contractions, an upper, lower and caseless letter,
 /// a mark, a digit and another number, white space of each sort, newlines, punctuation, an invalid byte.
@@ -96,7 +96,7 @@ fn check_first_pre_tokens(name: &str) {
     for length in 1..=5 {
         each_string(&alphabet(name), length, |text| {
             found.begin(0);
-            known.scheme.fill(text, &mut found);
+            vector::fill(known.scheme, SimdPath::Scalar, text, &mut found);
             assert_eq!(
                 found.ends[0] as usize,
                 reference.first_end(text),
