@@ -10,7 +10,7 @@ use crate::token::TokenId;
 /// The longest pre-token that is kept, in bytes.
 pub(crate) const MAX_LENGTH: usize = 12;
 /// 512 KiB with 32 K slots was best where L2 has 1 MiB; with 512 KiB of L2, 16 K slots are.
-const SLOT_BITS: u32 = 14;
+const SLOT_BITS: u32 = 15;
 const SLOTS: usize = 1 << SLOT_BITS;
 /// The word's parts: 4 bits of length, one for a second id, 27 of the first id.
 const LENGTH_SHIFT: u32 = 60;

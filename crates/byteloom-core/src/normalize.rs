@@ -115,7 +115,7 @@ impl Normalizer {
     }
 
     fn changes(&self, text: &[u8]) -> bool {
-        if text.is_ascii() {
+        if !(self.nfc || self.space_sign) || text.is_ascii() {
             return false;
         }
         text.utf8_chunks().any(|chunk| {
