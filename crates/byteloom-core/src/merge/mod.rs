@@ -13,6 +13,8 @@
 //! hold the same token at the same place, its left neighbour is right beside it in the one, its right neighbour in
 //! the other, and the joined sequence is right throughout.
 
+mod cuts;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::BuildHasher;
@@ -24,6 +26,8 @@ use crate::error::{Error, Result};
 use crate::spec::{Alphabet, TokenizerSpec};
 use crate::token::{Rank, TokenId};
 use crate::utf8::{floor_boundary, unit_len};
+
+pub use cuts::SafeCuts;
 
 /// Up to this many bytes a piece is merged by scanning.
 const SCAN_LIMIT: usize = 64;
@@ -46,6 +50,7 @@ pub struct MergeTable {
     merges: HashTable<Merge>,
     hasher: RandomState,
     base: Base,
+    cuts: Option<SafeCuts>,
 }
 
 /// The symbols that merging begins with.
@@ -166,13 +171,19 @@ impl MergeTable {
             }
             merges.insert_unique(hash(&merge), merge, hash);
         }
-        let mut table = Self { merges, hasher, base: Base::of(spec)? };
+        let mut table = Self { merges, hasher, base: Base::of(spec)?, cuts: SafeCuts::of(spec) };
         if let Base::Bytes { ids, .. } = &table.base {
             let ids = ids.clone();
             let pairs = (0..1 << 16).map(|pair| table.look_up(ids[pair >> 8], ids[pair & 0xFF])).collect();
             table.base = Base::Bytes { ids, pairs };
         }
         Ok(table)
+    }
+
+    /// Where long pieces may be cut and their parts merged apart; `None` where that is not known to be exact.
+    #[inline]
+    pub fn cuts(&self) -> Option<&SafeCuts> {
+        self.cuts.as_ref()
     }
 
     /// The id of a byte, where a byte is a symbol.
