@@ -20,6 +20,7 @@ const BITS_PER_PAIR: usize = 32;
 /// The filter is at most this many bits: half of the fastest memory that holds it.
 const MAX_FILTER_BITS: u32 = 21;
 const MIN_FILTER_BITS: u32 = 12;
+const LATELY_BITS: u32 = 13;
 
 /// The boundaries of characters that no token crosses.
 #[derive(Clone, Debug)]
@@ -82,6 +83,8 @@ impl SafeCuts {
     pub fn new(vocab: &Vocabulary) -> Self {
         let mut shapes = vec![0u16; 1 << 16].into_boxed_slice();
         let mut pairs = Vec::new();
+        // Most pairs occur many times: those that were met lately are not collected again.
+        let mut lately = vec![0u64; 1 << LATELY_BITS].into_boxed_slice();
         for (_, token) in vocab.iter() {
             for at in 1..token.len() {
                 // Inside a character, or the token is not one of text: it cannot cross a boundary of two characters.
@@ -102,7 +105,12 @@ impl SafeCuts {
                     continue;
                 }
                 shapes[bytes] |= 1 << (4 * (at - start - 1) + end - at - 1);
-                pairs.push(hash(number(&token[start..at]), number(&token[at..end])));
+                let hash = hash(number(&token[start..at]), number(&token[at..end]));
+                let met = &mut lately[(hash >> (64 - LATELY_BITS)) as usize];
+                if *met != hash {
+                    *met = hash;
+                    pairs.push(hash);
+                }
             }
         }
         pairs.sort_unstable();
