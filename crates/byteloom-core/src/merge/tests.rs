@@ -1,0 +1,247 @@
+//! Every way to merge follows the rule.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::error::Result;
+use crate::pretokenize::PreTokenizer;
+use crate::spec::SpecialPosition;
+use crate::vocab::Vocabulary;
+
+/// A spec of these tokens and merges.
+fn spec(
+    vocab: &Vocabulary,
+    merges: &[(TokenId, TokenId)],
+    ranks: Option<Vec<Rank>>,
+    alphabet: Alphabet,
+) -> TokenizerSpec {
+    let none = PreTokenizer::new("none").unwrap();
+    let mut spec = TokenizerSpec::from_merges(&[], none, &[], SpecialPosition::Last).unwrap();
+    (spec.vocab, spec.merges) = (vocab.clone(), merges.to_vec());
+    (spec.shared_ranks, spec.alphabet) = (ranks, alphabet);
+    spec
+}
+
+fn table(vocab: &Vocabulary, merges: &[(TokenId, TokenId)]) -> Result<MergeTable> {
+    MergeTable::new(&spec(vocab, merges, None, Alphabet::Bytes))
+}
+
+/// The rule as it is stated, one merge at a time; the lists of the spec and nothing that is made of them.
+fn naive(mut ids: Vec<TokenId>, spec: &TokenizerSpec) -> Vec<TokenId> {
+    let (merges, vocab) = (&spec.merges, &spec.vocab);
+    let rank = |place: usize| spec.shared_ranks.as_ref().map_or(place as Rank, |ranks| ranks[place]);
+    loop {
+        let ranked = |at: usize| merges.iter().position(|&pair| pair == (ids[at], ids[at + 1])).map(rank);
+        let best = (0..ids.len().saturating_sub(1)).filter_map(|at| Some((ranked(at)?, at))).min();
+        let Some((_, at)) = best else { return ids };
+        let joined = [vocab.bytes(ids[at]).unwrap(), vocab.bytes(ids[at + 1]).unwrap()].concat();
+        ids[at] = vocab.id(&joined).unwrap();
+        ids.remove(at + 1);
+    }
+}
+
+/// The ids that a piece begins with, in plain words.
+fn start(piece: &[u8], spec: &TokenizerSpec) -> Vec<TokenId> {
+    let mut ids = Vec::new();
+    let mut at = 0;
+    while at < piece.len() {
+        let len = if spec.alphabet == Alphabet::Bytes { 1 } else { unit_len(&piece[at..]) };
+        let unit = &piece[at..at + len];
+        match (&spec.alphabet, spec.vocab.id(unit).filter(|_| std::str::from_utf8(unit).is_ok())) {
+            (Alphabet::Bytes, _) => ids.push(spec.vocab.id(unit).unwrap()),
+            (_, Some(id)) => ids.push(id),
+            (Alphabet::CharactersAndBytes(bytes), None) => {
+                ids.extend(unit.iter().map(|&byte| bytes[byte as usize]));
+            }
+            (Alphabet::CharactersOr(id), None) => ids.push(*id),
+        }
+        at += len;
+    }
+    ids
+}
+
+/// Every way to merge gives what the rule gives, and so do the parts between cuts.
+fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Result<(), TestCaseError> {
+    let table = MergeTable::new(spec).unwrap();
+    let expected = naive(start(piece, spec), spec);
+    let length_of = |id: TokenId| spec.vocab.bytes(id).map_or(1, <[u8]>::len);
+    let scratch = &mut MergeScratch::default();
+    let id_of = |made: &[Symbol]| -> Vec<TokenId> {
+        made.iter().map(|&symbol| table.symbols.ids[symbol as usize]).collect()
+    };
+
+    let mut ids = vec![];
+    table.merge_observed(piece, scratch, &mut ids, |_| ());
+    prop_assert_eq!(&ids, &expected, "as stated");
+    for path in [Path::best(), Path::Portable, Path::Plain] {
+        let mut ids = vec![];
+        table.merge_by(path, piece, length_of, scratch, &mut ids);
+        prop_assert_eq!(&ids, &expected, "{:?}", path);
+        if let Some(cuts) = table.cuts() {
+            let (mut ids, mut ends, mut from) = (vec![], vec![], 0);
+            cuts.cut(piece, 7, &mut ends);
+            prop_assert!(
+                ends.is_sorted() && ends.iter().all(|&end| (8..piece.len() as u32 + 7).contains(&end))
+            );
+            for end in ends.iter().map(|&end| end as usize - 7).chain([piece.len()]) {
+                table.merge_by(path, &piece[from..end], length_of, scratch, &mut ids);
+                from = end;
+            }
+            prop_assert_eq!(&ids, &expected, "cut at {:?}", ends);
+        }
+    }
+    let mut made = vec![];
+    table.by_heap(piece, &mut scratch.heap, &mut made);
+    prop_assert_eq!(id_of(&made), &expected[..], "heap");
+    let length = |symbol: Symbol| length_of(table.symbols.ids[symbol as usize]);
+    if let Some(greedy) = Greedy::new(&table, &length) {
+        made.clear();
+        greedy.merge(&table, piece, &mut vec![], &mut scratch.heap, &mut made);
+        prop_assert_eq!(id_of(&made), &expected[..], "greedy");
+    }
+    if !matches!(spec.alphabet, Alphabet::CharactersOr(_)) {
+        made.clear();
+        let length_of = |symbol: Symbol| length_of(table.symbols.ids[symbol as usize]);
+        table.by_windows(piece, window, SHARE, length_of, scratch, &mut made, |part, scratch, made| {
+            table.by_heap(part, &mut scratch.heap, made);
+        });
+        prop_assert_eq!(id_of(&made), &expected[..], "windows");
+    }
+    Ok(())
+}
+
+/// A vocabulary over a few base tokens; `picks` choose the parts of each new token, `order` its rank.
+fn vocabulary(
+    mut pieces: Vec<Vec<u8>>,
+    used: std::ops::Range<usize>,
+    picks: &[(usize, usize, u32)],
+) -> (Vocabulary, Vec<(TokenId, TokenId)>, Vec<Rank>) {
+    let base = pieces.len();
+    let mut merges = Vec::new();
+    for &(left, right, order) in picks {
+        let choices: Vec<usize> = used.clone().chain(base..pieces.len()).collect();
+        let (left, right) = (choices[left % choices.len()], choices[right % choices.len()]);
+        let joined = [pieces[left].as_slice(), &pieces[right]].concat();
+        if joined.len() <= 40 && !merges.iter().any(|&(_, pair)| pair == (left as u32, right as u32)) {
+            if !pieces.contains(&joined) {
+                pieces.push(joined);
+            }
+            merges.push((order, (left as u32, right as u32)));
+        }
+    }
+    merges.sort_by_key(|&(order, _)| order);
+    // Ids in another order than ranks, as files may have them.
+    let id = |at: usize| if at < base { at } else { base + pieces.len() - 1 - at } as TokenId;
+    let renamed = |(left, right): (u32, u32)| (id(left as usize), id(right as usize));
+    let ranks = merges.iter().map(|&(order, _)| order % 8).collect::<Vec<_>>();
+    let merges = merges.into_iter().map(|(_, pair)| renamed(pair)).collect();
+    (Vocabulary::new(pieces.iter().enumerate().map(|(at, piece)| (id(at), piece))).unwrap(), merges, ranks)
+}
+
+fn bytes() -> Vec<Vec<u8>> {
+    (0..=255u8).map(|byte| vec![byte]).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1200))]
+    #[test]
+    fn every_path_follows_the_rule(
+        picks in prop::collection::vec((0..50usize, 0..50usize, any::<u32>()), 0..25),
+        ordered in any::<bool>(),
+        shared in prop::bool::weighted(0.2),
+        piece in prop::collection::vec(97..100u8, 0..220),
+        window in 2..40usize,
+    ) {
+        let picks: Vec<_> = (0..).zip(picks)
+            .map(|(at, (left, right, order))| (left, right, if ordered { at } else { order }))
+            .collect();
+        let (vocab, merges, mut ranks) = vocabulary(bytes(), 97..100, &picks);
+        ranks.sort_unstable();
+        check(&piece, &spec(&vocab, &merges, shared.then_some(ranks), Alphabet::Bytes), window)?;
+    }
+
+    /// Tokens that begin and end inside characters, and text that is none in places.
+    #[test]
+    fn every_path_follows_the_rule_in_other_scripts(
+        picks in prop::collection::vec((0..50usize, 0..50usize, any::<u32>()), 0..25),
+        parts in prop::collection::vec(
+            prop::sample::select(vec![&b"\xc3\xa9"[..], b"\xe4\xb8\x80", b"\xe4\xb8\x81", b"\xf0\x9f\x98\x80", b"a", b"\x80", b"\xe4\xb8"]),
+            0..60,
+        ),
+        window in 6..40usize,
+    ) {
+        // The base tokens are in place of their bytes' values, so that the parts of new ones are of this text.
+        let mut pieces = bytes();
+        let used = [0xc3, 0xa9, 0xe4, 0xb8, 0x80, 0x81, 0xf0, 0x9f, 0x98, 0x61u8];
+        for (at, &byte) in used.iter().enumerate() {
+            let other = pieces.iter().position(|piece| piece == &[byte]).unwrap();
+            pieces.swap(at, other);
+        }
+        let (vocab, merges, _) = vocabulary(pieces, 0..used.len(), &picks);
+        check(&parts.concat(), &spec(&vocab, &merges, None, Alphabet::Bytes), window)?;
+    }
+
+    #[test]
+    fn characters_follow_the_rule(
+        picks in prop::collection::vec((0..50usize, 0..50usize, any::<u32>()), 0..25),
+        shared in any::<bool>(),
+        lossy in any::<bool>(),
+        parts in prop::collection::vec(
+            prop::sample::select(vec![&b"a"[..], b"\xc3\xa9", b"\xe4\xb8\x80", b"\xe4\xb8\x81", b"\xff", b"z", b"\xe4"]),
+            0..70,
+        ),
+        window in 6..40usize,
+    ) {
+        let base = ["a", "é", "一", "b"].map(|character| character.as_bytes().to_vec()).to_vec();
+        let (vocab, merges, mut ranks) = vocabulary(base, 0..3, &picks);
+        ranks.sort_unstable();
+        // The lost character goes by the name of one that merges.
+        let alphabet = if lossy {
+            Alphabet::CharactersOr(1)
+        } else {
+            Alphabet::CharactersAndBytes(Box::new(std::array::from_fn(|byte| 5000 + byte as TokenId)))
+        };
+        check(&parts.concat(), &spec(&vocab, &merges, shared.then_some(ranks), alphabet), window)?;
+    }
+}
+
+#[test]
+fn long_runs_cross_many_windows() {
+    let mut pieces = bytes();
+    pieces.extend([b"aa".to_vec(), b"aaaa".to_vec()]);
+    let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
+    let table = table(&vocab, &[(97, 97), (256, 256)]).unwrap();
+    let mut ids = Vec::new();
+    let text = vec![b'a'; 3 * LONG_WINDOW + 3];
+    for path in [Path::best(), Path::Plain] {
+        ids.clear();
+        let length_of = |id: TokenId| pieces[id as usize].len();
+        table.merge_by(path, &text, length_of, &mut MergeScratch::default(), &mut ids);
+        let mut expected = vec![257; 3 * LONG_WINDOW / 4];
+        expected.extend([256, 97]);
+        assert_eq!(ids, expected);
+    }
+}
+
+#[test]
+fn merges_of_one_token_apart_in_the_list_keep_their_ranks() {
+    // "abc" is made in two ways, and only the later one can happen.
+    let mut pieces = bytes();
+    pieces.extend([b"abc".to_vec(), b"bc".to_vec(), b"cd".to_vec(), b"ab".to_vec()]);
+    let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
+    let merges = [(259, 99), (98, 99), (99, 100), (97, 257), (97, 98)];
+    let spec = spec(&vocab, &merges, None, Alphabet::Bytes);
+    for piece in ["abcd", "abc", "xabcdabc", "ab"] {
+        check(piece.as_bytes(), &spec, 40).unwrap();
+    }
+}
+
+#[test]
+fn faulty_merges_are_refused() {
+    let vocab = Vocabulary::new((0..=255u8).map(|byte| (u32::from(byte), [byte]))).unwrap();
+    assert!(table(&vocab, &[(97, 98)]).unwrap_err().to_string().contains("no token"));
+    assert!(table(&vocab, &[(97, 300)]).is_err());
+    let pieces: Vec<Vec<u8>> = bytes().into_iter().chain([b"ab".to_vec()]).collect();
+    let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
+    assert!(table(&vocab, &[(97, 98), (97, 98)]).unwrap_err().to_string().contains("merge 1 "));
+}
