@@ -7,6 +7,7 @@ use std::arch::x86_64::{
 };
 
 use super::masks::{BLOCK_BYTES, Classes, Letters, Masks, Spaces};
+use super::paint::Common;
 use super::{Kernel, Scan, scan_window};
 use crate::pretokenize::Window;
 
@@ -35,6 +36,12 @@ impl Kernel for Avx2 {
     fn classify<C: Classes>(self, blocks: &[[u8; BLOCK_BYTES]], masks: &mut [Masks]) {
         // SAFETY: as above.
         unsafe { classify::<C>(blocks, masks) }
+    }
+
+    #[inline(always)]
+    fn common(self, block: &[u8; BLOCK_BYTES]) -> Common {
+        // SAFETY: as above.
+        unsafe { common(block) }
     }
 }
 
@@ -122,4 +129,38 @@ fn between(halves: [__m256i; 2], first: u8, last: u8) -> u64 {
 fn either_case(halves: [__m256i; 2]) -> u64 {
     let lower = halves.map(|half| _mm256_or_si256(half, _mm256_set1_epi8(0x20)));
     between(lower, b'a', b'z')
+}
+
+/// Characters of scripts in common use, found by their bytes; ranges in which all code points are of one class.
+#[target_feature(enable = "avx2")]
+fn common(block: &[u8; BLOCK_BYTES]) -> Common {
+    let halves: [__m256i; 2] = bytemuck::cast(*block);
+    let range = |first, last| between(halves, first, last);
+    let inner = range(0x80, 0xBF);
+    // U+4E00 to U+9FFF (with most of E4: U+4000 to U+4DBF), and the Hangul syllables from U+B000 to U+CFFF.
+    let mut caseless = range(0xE5, 0xE9) | range(0xEB, 0xEC);
+    let other_leads = equal(halves, 0xE3) | equal(halves, 0xE4) | range(0xEA, 0xEF) & !caseless;
+    let mut plain = 0;
+    if other_leads != 0 {
+        // The hexagrams are U+4DC0 to U+4DFF.
+        caseless |= equal(halves, 0xE4) & !(equal(halves, 0xB7) >> 1);
+        // U+AC00 to U+AFFF and U+D000 to U+D77F.
+        caseless |= equal(halves, 0xEA) & range(0xB0, 0xBF) >> 1;
+        caseless |= equal(halves, 0xED) & range(0x80, 0x9D) >> 1;
+        let kana = equal(halves, 0xE3);
+        let hiragana = equal(halves, 0x81) >> 1 & range(0x81, 0xBF) >> 2;
+        let mixed = equal(halves, 0x82) >> 1 & (range(0x80, 0x96) | range(0xA1, 0xBF)) >> 2;
+        let katakana = equal(halves, 0x83) >> 1 & (range(0x80, 0xBA) | range(0xBC, 0xBF)) >> 2;
+        caseless |= kana & (hiragana | mixed | katakana);
+        // The ideographic comma and full stop, brackets, fullwidth punctuation.
+        let brackets = range(0x81, 0x82) | range(0x88, 0x91);
+        plain |= kana & equal(halves, 0x80) >> 1 & brackets >> 2;
+        let fullwidth = range(0x81, 0x8F) | range(0x9A, 0xA0);
+        plain |= equal(halves, 0xEF) & equal(halves, 0xBC) >> 1 & fullwidth >> 2;
+    }
+    let three = inner >> 1 & inner >> 2;
+    // U+0400 to U+047F, U+0100 to U+027F, most of U+00C0 to U+00FF.
+    let latin = equal(halves, 0xC3) & !(equal(halves, 0x97) >> 1 | equal(halves, 0xB7) >> 1);
+    let two = (range(0xD0, 0xD1) | range(0xC4, 0xC9) | latin) & inner >> 1;
+    Common { caseless: caseless & three, plain: plain & three, two }
 }

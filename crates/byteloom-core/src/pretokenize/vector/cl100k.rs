@@ -7,6 +7,9 @@ use crate::pretokenize::cl100k;
 use crate::pretokenize::unicode::{LETTER, NUMBER, SPACE};
 use crate::pretokenize::units::{contraction_any_case, unit};
 
+/// The bit of the last byte.
+const TOP: u64 = 1 << 63;
+
 /// What these patterns carry from block to block, each but the phase in bit 0.
 #[derive(Debug, Default)]
 struct Carry {
@@ -25,7 +28,6 @@ struct Carry {
 
 /// The starts. `THREES`: digits by threes, else one by one.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "the loop over blocks, with its CPU features")]
 fn starts<const THREES: bool, const KEEP_TRAILING_SPACE: bool>(
     carry: &mut Carry,
     masks: &Masks,
@@ -77,7 +79,6 @@ pub(super) struct Lines {
 impl Lines {
     /// `space` and `newline` are without the newlines that belong to punctuation.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the loop over blocks, with its CPU features")]
     pub(super) fn starts<const KEEP_TRAILING: bool>(
         &mut self,
         space: u64,
@@ -97,11 +98,11 @@ impl Lines {
             let mut ended = sum & !within_line & newline;
             while ended != 0 {
                 let below = cuts & (ended & ended.wrapping_neg()).wrapping_sub(1);
-                cuts ^= 1 << (63 - below.leading_zeros());
+                cuts ^= TOP >> below.leading_zeros();
                 ended &= ended - 1;
             }
             if over && goes_on_to_newline::<KEEP_TRAILING>(next, text, base + 64) {
-                cuts ^= 1 << (63 - cuts.leading_zeros());
+                cuts ^= TOP >> cuts.leading_zeros();
             }
         }
         self.space = space >> 63;
@@ -147,7 +148,6 @@ pub(super) struct Digits {
 
 impl Digits {
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the loop over blocks, with its CPU features")]
     pub(super) fn starts(&mut self, number: u64, inner: u64) -> u64 {
         let before = number << 1 | self.number;
         let again = number & before;

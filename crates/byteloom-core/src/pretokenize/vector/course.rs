@@ -91,7 +91,6 @@ impl Words {
 const WORDS: Ascii = Ascii { letters: Letters::Word, spaces: Spaces::Python, ..Ascii::NONE };
 
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "a few instructions of a hot loop")]
 fn paint_words(masks: &mut Masks, bytes: u64, flags: u8) {
     masks.letter |= where_any(bytes, flags, PY_WORD);
     masks.space |= where_any(bytes, flags, PY_SPACE);

@@ -23,7 +23,6 @@ pub(super) struct Carry {
 
 /// The starts, with `extra` as a class of its own beside letters, numbers and the rest.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "the loop over blocks, with its CPU features")]
 pub(super) fn starts(carry: &mut Carry, masks: &Masks, next: &Masks, text: &[u8], base: usize) -> u64 {
     let Masks { letter, number, extra, space, blank, quote, .. } = *masks;
     let other = !(letter | number | extra | space);

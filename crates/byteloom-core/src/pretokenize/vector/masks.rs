@@ -91,7 +91,6 @@ pub(super) trait Classes {
 
 /// `bytes` where `flags` has one of `wanted`, else nothing; without a branch.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "a few instructions of a hot loop")]
 pub(super) fn where_any(bytes: u64, flags: u8, wanted: u8) -> u64 {
     if flags & wanted != 0 { bytes } else { 0 }
 }
@@ -148,7 +147,6 @@ impl<C: Classes> Table<C> {
 
 /// The bits of eight bytes, turned over the diagonal: byte `c` of the result has bit `c` of each byte.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "a few instructions of a hot loop")]
 fn transpose(mut x: u64) -> u64 {
     let mut swap = (x ^ x >> 7) & 0x00AA_00AA_00AA_00AA;
     x ^= swap ^ swap << 7;

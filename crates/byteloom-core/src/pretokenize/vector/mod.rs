@@ -8,6 +8,8 @@
 //! The scalar scanners say what is right; the tests compare. They also take over where the algebra cannot decide (see
 //! [`Scan::starts`]), which is rare, and read texts that are too short to be worth a block.
 
+#![expect(clippy::inline_always, reason = "all is part of one loop, compiled for the features of a CPU")]
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod cl100k;
@@ -27,7 +29,7 @@ use course::{CourseGpt2, CourseWords, CourseWs, SentencePiece, Simple};
 use gpt2::Gpt2;
 use masks::{BLOCK_BYTES, Classes, END_BYTE, Masks, classify_portable};
 use o200k::O200k;
-use paint::{Straddler, paint};
+use paint::{Common, Straddler, paint};
 pub(super) use path::chosen;
 pub use path::{SimdPath, simd_path};
 
@@ -50,6 +52,12 @@ trait Scan: Classes + Default {
 trait Kernel: Copy {
     /// The ASCII classes of blocks, in as many masks.
     fn classify<C: Classes>(self, blocks: &[[u8; BLOCK_BYTES]], masks: &mut [Masks]);
+
+    /// Characters beyond ASCII whose class is told quickly; as few as it likes.
+    #[inline(always)]
+    fn common(self, _: &[u8; BLOCK_BYTES]) -> Common {
+        Common::default()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +143,7 @@ fn classify<C: Classes, K: Kernel>(
         kernel.classify::<C>(&[block], std::slice::from_mut(masks));
     }
     if C::BEYOND_ASCII {
-        paint::<C>(text, base, masks, straddler);
+        paint::<C, K>(kernel, text, base, masks, straddler);
     }
 }
 

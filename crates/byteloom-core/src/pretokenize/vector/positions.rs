@@ -8,7 +8,6 @@ pub(super) const ROOM: usize = BLOCK_BYTES;
 
 /// Appends `base` plus the place of each set bit. Without a call of the allocator where `ends` has [`ROOM`].
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "part of the loop over blocks, with its CPU features")]
 pub(super) fn push(ends: &mut Vec<u32>, base: u32, mut bits: u64) {
     let count = bits.count_ones() as usize;
     ends.reserve(ROOM);
