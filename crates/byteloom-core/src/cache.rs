@@ -1,9 +1,16 @@
 //! A bounded memory of pre-tokens and their ids, shared by all threads without a lock.
 //!
-//! A slot is one cache line of eight words: a header, 24 bytes of key, and up to eight ids. The header holds a
-//! version that is odd while a writer is at work. A reader that sees the version change, or odd, takes it for a
-//! miss; a writer that finds another at work gives up. So a result is either exact or not there, and ids never
-//! depend on the cache. All words are atomics: no `unsafe`, no torn reads that go unnoticed.
+//! What a pre-token needs is in one cache line of eight words, so that looking it up waits for memory once. A line
+//! holds two pre-tokens of up to 16 bytes and three ids, or one of up to 24 bytes and eight ids:
+//!
+//! ```text
+//! header | key key ids | key key ids | third ids of both
+//! header | key key key | ids ids ids ids
+//! ```
+//!
+//! The header holds a version that is odd while a writer is at work. A reader that sees the version change, or odd,
+//! takes it for a miss; a writer that finds another at work gives up. So a result is either exact or not there, and
+//! ids never depend on the cache. All words are atomics: no torn read goes unnoticed.
 //!
 //! Tables grow by a factor of four up to the limit, each made only when the one before it has filled; the limit
 //! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot. Making
@@ -14,6 +21,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use once_cell::race::OnceBox;
 
+use crate::prefetch::prefetch;
 use crate::token::TokenId;
 
 /// The memory a tokenizer uses for remembered pre-tokens unless asked otherwise.
@@ -23,17 +31,51 @@ pub const DEFAULT_CACHE_BYTES: usize = 64 << 20;
 pub const MAX_KEY: usize = 24;
 const KEY_WORDS: usize = MAX_KEY / 8;
 const MAX_IDS: usize = 8;
-const SLOT_BYTES: usize = 64;
+const LINE_BYTES: usize = 64;
 const SMALLEST_TABLE: usize = 1 << 18;
 const LEVELS: usize = 8;
+/// What shares a line with another has at most this many bytes and ids.
+const HALF_KEY: u64 = 16;
+const HALF_IDS: usize = 3;
 
-/// One cache line.
 #[repr(align(64))]
 #[derive(Debug, bytemuck::Zeroable)]
-struct Slot {
+struct Line {
     header: AtomicU64,
-    key: [AtomicU64; KEY_WORDS],
-    ids: [AtomicU64; MAX_IDS / 2],
+    words: [AtomicU64; 7],
+}
+
+/// What a header says: the version, whether the line holds one long entry, and the lengths and numbers of ids of its
+/// entries. No entry has no ids.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Header {
+    version: u64,
+    long: bool,
+    lengths: [u64; 2],
+    counts: [usize; 2],
+}
+
+impl Header {
+    #[inline]
+    fn unpack(word: u64) -> Self {
+        Self {
+            version: word >> 19,
+            long: word >> 18 & 1 == 1,
+            lengths: [word & 31, word >> 9 & 31],
+            counts: [(word >> 5 & 15) as usize, (word >> 14 & 15) as usize],
+        }
+    }
+
+    #[inline]
+    fn pack(self) -> u64 {
+        let entry = |at: usize| self.lengths[at] | (self.counts[at] as u64) << 5;
+        self.version << 19 | u64::from(self.long) << 18 | entry(1) << 9 | entry(0)
+    }
+
+    #[inline]
+    fn busy(self) -> bool {
+        self.version & 1 == 1
+    }
 }
 
 /// A table, or its size in bytes until it is needed.
@@ -52,7 +94,7 @@ impl Level {
 
 #[derive(Debug)]
 struct Table {
-    slots: Box<[Slot]>,
+    lines: Box<[Line]>,
     inserted: AtomicUsize,
 }
 
@@ -125,20 +167,6 @@ fn fold(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Asks the processor to bring a slot near.
-#[inline]
-#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "lookups that wait one after another cost twice as much"))]
-fn prefetch(slot: &Slot) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch changes nothing a program can see, and the address is that of a live slot.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = slot;
-}
-
 impl Cache {
     /// A cache of at most `limit` bytes; less than one table's worth means none.
     pub fn new(limit: usize) -> Self {
@@ -189,25 +217,26 @@ impl Cache {
         Some(ids)
     }
 
-    /// Asks the processor to bring the slot of `key` near, and does not wait for it.
+    /// Asks the processor to bring the line of `key` near, and does not wait for it.
     #[inline]
     pub(crate) fn prefetch(&self, key: &Key) {
         let newest = self.newest.load(Ordering::Relaxed);
         if let Some(table) = self.levels.get(newest).map(Level::table) {
-            prefetch(table.slot(key));
+            prefetch(table.line(key));
         }
     }
 
-    /// Remembers the ids of `key`, unless they are too many or another thread is writing the same slot.
+    /// Remembers the ids of `key`, unless they are too many or another thread is writing the same line.
     #[inline]
     pub fn insert(&self, key: &Key, ids: &[TokenId]) {
-        if ids.len() > MAX_IDS {
+        if ids.len() > MAX_IDS || ids.is_empty() {
             return;
         }
         let newest = self.newest.load(Ordering::Relaxed);
         let Some(table) = self.levels.get(newest).map(Level::table) else { return };
         let inserted = table.insert(key, ids);
-        if inserted > table.slots.len() / 2 && newest + 1 < self.levels.len() {
+        // A line holds two; more than 0.6 of that, and they drive each other out.
+        if inserted > table.lines.len() / 4 * 5 && newest + 1 < self.levels.len() {
             let _ = self.newest.compare_exchange(newest, newest + 1, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
@@ -215,73 +244,136 @@ impl Cache {
 
 impl Table {
     fn new(bytes: usize) -> Self {
-        Self { slots: bytemuck::zeroed_slice_box(bytes / SLOT_BYTES), inserted: AtomicUsize::new(0) }
+        Self { lines: bytemuck::zeroed_slice_box(bytes / LINE_BYTES), inserted: AtomicUsize::new(0) }
     }
 
     #[inline]
-    fn slot(&self, key: &Key) -> &Slot {
-        // The number of slots is a power of two; the high bits of the hash are the best mixed.
-        let index = (key.hash >> 20) as usize & (self.slots.len() - 1);
-        &self.slots[index]
+    fn line(&self, key: &Key) -> &Line {
+        // The number of lines is a power of two; the high bits of the hash are the best mixed.
+        let index = (key.hash >> 20) as usize & (self.lines.len() - 1);
+        &self.lines[index]
     }
 
     #[inline]
     fn get(&self, key: &Key) -> Option<Ids> {
-        let slot = self.slot(key);
-        let header = slot.header.load(Ordering::Acquire);
-        let (version, len, count) = unpack(header);
-        if version & 1 == 1 || len != key.len || count == 0 {
+        let line = self.line(key);
+        let word = line.header.load(Ordering::Acquire);
+        let header = Header::unpack(word);
+        if header.busy() {
             return None;
         }
-        let same = (0..KEY_WORDS).all(|at| slot.key[at].load(Ordering::Relaxed) == key.words[at]);
-        if !same {
-            return None;
-        }
-        let mut ids = Ids { ids: [0; MAX_IDS], count };
-        for (at, pair) in slot.ids.iter().enumerate() {
-            let pair = pair.load(Ordering::Relaxed);
-            ids.ids[at * 2] = pair as TokenId;
-            ids.ids[at * 2 + 1] = (pair >> 32) as TokenId;
-        }
+        let ids = if header.long { line.get_long(header, key) } else { line.get_half(header, key) }?;
         // Everything above was read while this version stood, or it is not used.
         fence(Ordering::Acquire);
-        (slot.header.load(Ordering::Relaxed) == header).then_some(ids)
+        (line.header.load(Ordering::Relaxed) == word).then_some(ids)
     }
 
-    /// Writes the slot of `key`, over whatever it held; returns how many were written into this table so far.
+    /// Writes into the line of `key`, over another entry where there is no room; returns how many were written into
+    /// this table so far.
     fn insert(&self, key: &Key, ids: &[TokenId]) -> usize {
-        let slot = self.slot(key);
-        let old = slot.header.load(Ordering::Relaxed);
-        let (version, _, _) = unpack(old);
-        if version & 1 == 1 {
+        let line = self.line(key);
+        let old = line.header.load(Ordering::Relaxed);
+        let mut header = Header::unpack(old);
+        if header.busy() {
             return 0;
         }
-        let busy = pack(version + 1, 0, 0);
-        if slot.header.compare_exchange(old, busy, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        let busy = Header { version: header.version + 1, ..header }.pack();
+        if line.header.compare_exchange(old, busy, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return 0;
         }
         fence(Ordering::Release);
-        for (word, &value) in slot.key.iter().zip(&key.words) {
-            word.store(value, Ordering::Relaxed);
+        if key.len > HALF_KEY || ids.len() > HALF_IDS {
+            line.put_long(&mut header, key, ids);
+        } else {
+            line.put_half(&mut header, key, ids);
         }
-        for (word, pair) in slot.ids.iter().zip(ids.chunks(2)) {
-            let high = pair.get(1).map_or(0, |&id| u64::from(id) << 32);
-            word.store(high | u64::from(pair[0]), Ordering::Relaxed);
-        }
-        slot.header.store(pack(version.wrapping_add(2), key.len, ids.len()), Ordering::Release);
+        header.version = header.version.wrapping_add(2);
+        line.header.store(header.pack(), Ordering::Release);
         self.inserted.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
-/// A version of 48 bits, the length of the key, the number of ids.
-#[inline]
-fn pack(version: u64, len: u64, count: usize) -> u64 {
-    version << 16 | len << 8 | count as u64
+impl Line {
+    #[inline]
+    fn word(&self, at: usize) -> u64 {
+        self.words[at].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn set(&self, at: usize, word: u64) {
+        self.words[at].store(word, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn get_half(&self, header: Header, key: &Key) -> Option<Ids> {
+        let holds = |half: usize| {
+            header.lengths[half] == key.len
+                && header.counts[half] != 0
+                && self.word(3 * half) == key.words[0]
+                && self.word(3 * half + 1) == key.words[1]
+        };
+        let half = if holds(0) {
+            0
+        } else if holds(1) {
+            1
+        } else {
+            return None;
+        };
+        let [first, second] = halves(self.word(3 * half + 2));
+        let third = halves(self.word(6))[half];
+        Some(Ids { ids: [first, second, third, 0, 0, 0, 0, 0], count: header.counts[half] })
+    }
+
+    fn put_half(&self, header: &mut Header, key: &Key, ids: &[TokenId]) {
+        if header.long {
+            *header = Header { version: header.version, long: false, lengths: [0; 2], counts: [0; 2] };
+        }
+        // An empty half, or else the one that the hash says.
+        let half = if header.counts[0] == 0 {
+            0
+        } else if header.counts[1] == 0 {
+            1
+        } else {
+            (key.hash & 1) as usize
+        };
+        let id = |at: usize| u64::from(ids.get(at).copied().unwrap_or(0));
+        self.set(3 * half, key.words[0]);
+        self.set(3 * half + 1, key.words[1]);
+        self.set(3 * half + 2, id(0) | id(1) << 32);
+        let [low, high] = halves(self.word(6));
+        let third = if half == 0 { [id(2), u64::from(high)] } else { [u64::from(low), id(2)] };
+        self.set(6, third[0] | third[1] << 32);
+        header.lengths[half] = key.len;
+        header.counts[half] = ids.len();
+    }
+
+    fn get_long(&self, header: Header, key: &Key) -> Option<Ids> {
+        let same = header.lengths[0] == key.len && (0..KEY_WORDS).all(|at| self.word(at) == key.words[at]);
+        if !same {
+            return None;
+        }
+        let mut ids = Ids { ids: [0; MAX_IDS], count: header.counts[0] };
+        for (at, pair) in ids.ids.chunks_exact_mut(2).enumerate() {
+            pair.copy_from_slice(&halves(self.word(KEY_WORDS + at)));
+        }
+        Some(ids)
+    }
+
+    fn put_long(&self, header: &mut Header, key: &Key, ids: &[TokenId]) {
+        for (at, &word) in key.words.iter().enumerate() {
+            self.set(at, word);
+        }
+        for (at, pair) in ids.chunks(2).enumerate() {
+            let high = pair.get(1).map_or(0, |&id| u64::from(id) << 32);
+            self.set(KEY_WORDS + at, high | u64::from(pair[0]));
+        }
+        *header = Header { version: header.version, long: true, lengths: [key.len, 0], counts: [ids.len(), 0] };
+    }
 }
 
 #[inline]
-fn unpack(header: u64) -> (u64, u64, usize) {
-    (header >> 16, header >> 8 & 0xFF, (header & 0xFF) as usize)
+fn halves(word: u64) -> [TokenId; 2] {
+    [word as TokenId, (word >> 32) as TokenId]
 }
 
 #[cfg(test)]

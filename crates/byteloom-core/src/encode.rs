@@ -14,13 +14,15 @@ use std::sync::Mutex;
 use crate::cache::Key;
 use crate::error::Result;
 use crate::hot::{HotKey, HotTier, MAX_LENGTH, NO_SECOND};
-use crate::merge::MergeScratch;
+use crate::merge::{MergeScratch, SafeCuts};
 use crate::pretokenize::Window;
 use crate::token::TokenId;
 use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
 
 /// Pre-tokens of one block.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 512;
+/// Pre-tokens of up to this many bytes are looked up whole; longer ones are cut where no token crosses.
+const UNCUT: u32 = 16;
 /// A thread keeps the hot tiers of this many tokenizers.
 const MAX_HOT_TIERS: usize = 4;
 
@@ -31,6 +33,8 @@ pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[TokenId]) -> Result<()>;
 #[derive(Debug, Default)]
 struct Workspace {
     window: Window,
+    /// The ends of the pre-tokens of the window and of the parts that long ones are cut into.
+    cut: Vec<u32>,
     block: Block,
     merge: MergeScratch,
     /// With the numbers of the caches they stand before; the last one used is the last.
@@ -40,6 +44,7 @@ struct Workspace {
 /// One block of pre-tokens on its way.
 #[derive(Debug)]
 struct Block {
+    hot_keys: Box<[HotKey; BLOCK]>,
     /// For each pre-token its first id and, in the high half, its second or [`NO_SECOND`].
     values: Box<[u64; BLOCK]>,
     /// The pre-tokens that the first pass left, as [`Left`].
@@ -59,6 +64,7 @@ struct Block {
 impl Default for Block {
     fn default() -> Self {
         Self {
+            hot_keys: Box::new([HotKey::default(); BLOCK]),
             values: Box::new([0; BLOCK]),
             left: Box::new([0; BLOCK]),
             missing: Vec::new(),
@@ -201,8 +207,9 @@ impl Tokenizer {
 
     /// Gives the ids of ordinary, normalized text to `sink`, a block at a time.
     pub(crate) fn encode_ordinary(&self, text: &[u8], sink: Sink<'_>) -> Result<()> {
-        with_workspace(|Workspace { window, block, merge, hot }| {
+        with_workspace(|Workspace { window, cut, block, merge, hot }| {
             let hot = hot_tier(hot, self.cache().number());
+            let cuts = self.merge_table().cuts();
             let mut blocks = self.pretokenizer().blocks(text);
             while blocks.next_window(window)? {
                 if window.ends.is_empty() {
@@ -211,7 +218,14 @@ impl Tokenizer {
                     sink(&block.merged)?;
                 }
                 let mut start = 0;
-                for ends in window.ends.chunks(BLOCK) {
+                let ends = match cuts {
+                    Some(cuts) if longest(&window.ends) > UNCUT => {
+                        cut_long(cuts, &text[window.start..window.end], &window.ends, cut);
+                        &*cut
+                    }
+                    _ => &window.ends,
+                };
+                for ends in ends.chunks(BLOCK) {
                     block.encode(self, &text[window.start..], start, ends, hot, merge);
                     start = ends.last().copied().unwrap_or(start);
                     sink(&block.ids[..block.written])?;
@@ -264,6 +278,25 @@ impl Tokenizer {
     }
 }
 
+/// The length of the longest pre-token.
+fn longest(ends: &[u32]) -> u32 {
+    let first = ends.first().copied().unwrap_or(0);
+    ends.windows(2).fold(first, |longest, pair| longest.max(pair[1] - pair[0]))
+}
+
+/// Copies `ends`, and adds the safe cuts of the long pre-tokens of `text`.
+fn cut_long(cuts: &SafeCuts, text: &[u8], ends: &[u32], cut: &mut Vec<u32>) {
+    cut.clear();
+    let mut start = 0;
+    for &end in ends {
+        if end - start > UNCUT {
+            cuts.cut(&text[start as usize..end as usize], start, cut);
+        }
+        cut.push(end);
+        start = end;
+    }
+}
+
 /// The 16 bytes of `text` from `start` on, with zeros behind its end.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "part of the hottest loop")]
@@ -303,17 +336,26 @@ impl Block {
     /// The first pass; returns how many pre-tokens it left.
     #[inline(never)]
     fn look_up(&mut self, text: &[u8], start: u32, ends: &[u32], hot: &HotTier) -> usize {
-        let mut from = start;
+        self.make_keys(text, start, ends, hot);
         let mut count = 0;
-        for (number, (&end, value)) in ends.iter().zip(self.values.iter_mut()).enumerate() {
-            let key = HotKey::new(sixteen(text, from as usize), (end - from) as usize);
-            let (found, second, id) = hot.look_up(key);
+        for (number, (key, value)) in self.hot_keys[..ends.len()].iter().zip(self.values.iter_mut()).enumerate() {
+            let (found, second, id) = hot.look_up(*key);
             *value = u64::from(id) | NO_SECOND;
             self.left[count & (BLOCK - 1)] = Left::new(number, found, key.place()).0;
             count += usize::from(!found | second);
-            from = end;
         }
         count
+    }
+
+    /// The keys of the pre-tokens in the hot tier, whose places are asked for ahead of time.
+    #[inline(never)]
+    fn make_keys(&mut self, text: &[u8], start: u32, ends: &[u32], hot: &HotTier) {
+        let mut from = start;
+        for (&end, key) in ends.iter().zip(self.hot_keys.iter_mut()) {
+            *key = HotKey::new(sixteen(text, from as usize), (end - from) as usize);
+            hot.prefetch(*key);
+            from = end;
+        }
     }
 
     /// Fetches second ids, and makes the keys of the pre-tokens that the hot tier does not hold.

@@ -5,6 +5,7 @@
 //! a word of its length, its first id, and whether there is a second, which is kept beside the table. So one
 //! comparison decides, two slots never hold the same pre-token, and the answer is exact.
 
+use crate::prefetch::prefetch;
 use crate::token::TokenId;
 
 /// The longest pre-token that is kept, in bytes.
@@ -53,7 +54,7 @@ pub(crate) struct HotTier {
 }
 
 /// A pre-token as it is looked up here.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HotKey {
     low: u64,
     high: u64,
@@ -96,6 +97,12 @@ impl HotTier {
         let slot = self.slots[key.place as usize & (SLOTS - 1)];
         let found = slot.low == key.low && (slot.high ^ key.high) & KEY_PART == 0;
         (found, slot.high & SECOND != 0, (slot.high >> ID_SHIFT) as TokenId & (ID_LIMIT - 1))
+    }
+
+    /// Asks the processor to bring the slot of `key` near.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: HotKey) {
+        prefetch(&self.slots[key.place as usize & (SLOTS - 1)]);
     }
 
     /// The second id of the slot at `place`.

@@ -29,6 +29,7 @@ pub mod normalize;
 pub mod offsets;
 pub mod parallel;
 pub mod patch;
+mod prefetch;
 pub mod pretokenize;
 pub mod spec;
 pub mod special;
