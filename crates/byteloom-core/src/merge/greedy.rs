@@ -74,7 +74,7 @@ impl Trie {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn find(&self, node: u32, byte: u8) -> (usize, u32) {
         let key = node << 8 | u32::from(byte);
         let mask = self.slots.len() - 1;
@@ -175,10 +175,10 @@ impl Greedy {
             let ways = std::iter::once(first).chain(more.remove(&symbol).unwrap_or_default());
             for (left, right) in ways {
                 let span = |part: Symbol| spans.get(part as usize).copied().flatten();
-                let (Some(head), Some(tail)) = (span(left), span(right)) else { continue };
+                let (Some(first), Some(second)) = (span(left), span(right)) else { continue };
                 let start = bytes.len();
-                bytes.extend_from_within(head.0..head.1);
-                bytes.extend_from_within(tail.0..tail.1);
+                bytes.extend_from_within(first.0..first.1);
+                bytes.extend_from_within(second.0..second.1);
                 let parts_odd = tokens[left as usize].odd || tokens[right as usize].odd;
                 let is_reached = if parts_odd {
                     alone.clear();
@@ -282,10 +282,10 @@ impl Greedy {
         piece: &[u8],
         at: usize,
     ) -> bool {
-        let (head, tail) = (&self.tokens[left as usize], &self.tokens[right as usize]);
-        if head.odd || tail.odd {
+        let [before, after] = [left, right].map(|symbol| &self.tokens[symbol as usize]);
+        if before.odd || after.odd {
             let mut both = Vec::new();
-            table.by_heap(&piece[at - head.len as usize..at + tail.len as usize], heap, &mut both);
+            table.by_heap(&piece[at - before.len as usize..at + after.len as usize], heap, &mut both);
             return both == [left, right];
         }
         let pairs = &table.symbols.pairs;

@@ -37,18 +37,15 @@ use crate::token::{Rank, TokenId};
 use crate::utf8::unit_len;
 pub use cuts::SafeCuts;
 use greedy::Greedy;
-use long::Heap;
+use long::{Heap, Windows};
 use pairs::{NONE, Symbol};
 use scan::{Keys, NEVER, Places};
 use symbols::{Order, Symbols};
 
-/// The size of a window where it need not be short.
-const LONG_WINDOW: usize = 1 << 16;
-/// A short window shares this part of itself with the next one.
-const SHARE: usize = 4;
-/// The window of greedy merging, and the part it shares.
-const GREEDY_WINDOW: usize = 1 << 13;
-const GREEDY_SHARE: usize = 16;
+/// The windows of each way to merge long text.
+const SCAN_WINDOWS: Windows = Windows { size: scan::LIMIT, share: 4 };
+const HEAP_WINDOWS: Windows = Windows { size: 1 << 16, share: 4 };
+const GREEDY_WINDOWS: Windows = Windows { size: 1 << 13, share: 16 };
 /// So many tokens in 64 bytes may fail to fit before the text is left to scanning.
 const PATIENCE: usize = 2;
 /// After this many bytes of long pieces, greedy merging is prepared for.
@@ -280,10 +277,10 @@ impl MergeTable {
                         self.by_scans(path, part, length_of, scratch, made);
                     }
                 };
-                self.by_windows(piece, GREEDY_WINDOW, GREEDY_SHARE, length_of, scratch, &mut made, merge);
+                GREEDY_WINDOWS.merge(piece, length_of, scratch, &mut made, merge);
             }
             (Some(path), None) => self.by_scans(path, piece, length_of, scratch, &mut made),
-            (None, _) => self.by_windows(piece, LONG_WINDOW, SHARE, length_of, scratch, &mut made, by_heap),
+            (None, _) => HEAP_WINDOWS.merge(piece, length_of, scratch, &mut made, by_heap),
         }
         ids.extend(made.iter().map(|&symbol| self.symbols.ids[symbol as usize]));
         scratch.made = made;
@@ -310,7 +307,7 @@ impl MergeTable {
         scratch: &mut MergeScratch,
         made: &mut Vec<Symbol>,
     ) {
-        self.by_windows(piece, scan::LIMIT, SHARE, length_of, scratch, made, |part, scratch, made| {
+        SCAN_WINDOWS.merge(piece, length_of, scratch, made, |part, scratch, made| {
             if part.len() > scan::LIMIT {
                 self.long.seen.fetch_add(HEAP_COST * part.len(), Ordering::Relaxed);
                 return self.by_heap(part, &mut scratch.heap, made);
@@ -449,7 +446,7 @@ struct Members(u64);
 impl Iterator for Members {
     type Item = usize;
 
-    #[inline(always)]
+    #[inline]
     fn next(&mut self) -> Option<usize> {
         let first = self.0.trailing_zeros() as usize;
         self.0 &= self.0.wrapping_sub(1);

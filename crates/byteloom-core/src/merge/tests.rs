@@ -102,9 +102,15 @@ fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Resu
     if !matches!(spec.alphabet, Alphabet::CharactersOr(_)) {
         made.clear();
         let length_of = |symbol: Symbol| length_of(table.symbols.ids[symbol as usize]);
-        table.by_windows(piece, window, SHARE, length_of, scratch, &mut made, |part, scratch, made| {
-            table.by_heap(part, &mut scratch.heap, made);
-        });
+        Windows { size: window, share: 4 }.merge(
+            piece,
+            length_of,
+            scratch,
+            &mut made,
+            |part, scratch, made| {
+                table.by_heap(part, &mut scratch.heap, made);
+            },
+        );
         prop_assert_eq!(id_of(&made), &expected[..], "windows");
     }
     Ok(())
@@ -212,12 +218,12 @@ fn long_runs_cross_many_windows() {
     let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
     let table = table(&vocab, &[(97, 97), (256, 256)]).unwrap();
     let mut ids = Vec::new();
-    let text = vec![b'a'; 3 * LONG_WINDOW + 3];
+    let text = vec![b'a'; 3 * HEAP_WINDOWS.size + 3];
     for path in [Path::best(), Path::Plain] {
         ids.clear();
         let length_of = |id: TokenId| pieces[id as usize].len();
         table.merge_by(path, &text, length_of, &mut MergeScratch::default(), &mut ids);
-        let mut expected = vec![257; 3 * LONG_WINDOW / 4];
+        let mut expected = vec![257; 3 * HEAP_WINDOWS.size / 4];
         expected.extend([256, 97]);
         assert_eq!(ids, expected);
     }
