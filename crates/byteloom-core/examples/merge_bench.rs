@@ -1,11 +1,13 @@
-//! Times merging by itself: `merge_bench DATA_DIR [vocabulary] [part]`, where a part is `build`, `short` or `long`.
+//! Times merging by itself: `merge_bench DATA_DIR [vocabulary] [part]`, where a part is `build`, `short`, `cuts` or `long`.
 //!
 //! DATA_DIR holds `english.txt`, `code.txt`, `multi.txt`, `cjk.txt` and the vocabularies in `vocab/`. Each figure is
 //! the best of several rounds.
 #![expect(clippy::print_stdout, reason = "it is a report")]
 #![expect(clippy::unwrap_used, reason = "a fault ends it")]
+#![expect(clippy::too_many_lines, reason = "one part after the other")]
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -124,7 +126,8 @@ fn main() {
                     })
                     .sum();
                 let each = seconds * 1e9 / pieces.len() as f64;
-                line += &format!(
+                let _ = write!(
+                    line,
                     "  {from:2}..={to} B: {each:6.1} ns a type, {:5.1} ns/B of {:6} types,",
                     seconds * 1e9 / bytes as f64,
                     pieces.len()

@@ -25,6 +25,7 @@ impl Avx2 {
 
     /// As [`super::scan::merge_portable`].
     #[inline]
+    #[expect(clippy::unused_self, reason = "it is the proof that the CPU has the feature")]
     pub(super) fn merge(
         self,
         pairs: &PairTable,
@@ -51,7 +52,7 @@ fn merge<const BLOCKS: usize>(pairs: &PairTable, keys: &Keys, places: &mut Place
     let mut numbers = [_mm256_set1_epi32(-1); BLOCKS];
     for block in 0..BLOCKS {
         numbers[block] = bytemuck::cast::<[u32; 8], __m256i>(keys[block]);
-        lanes[block] = _mm256_add_epi32(lanes[block], _mm256_set1_epi32(8 * block as i32));
+        lanes[block] = _mm256_add_epi32(lanes[block], _mm256_set1_epi32((8 * block as u32).cast_signed()));
     }
     loop {
         let mut least = numbers[0];

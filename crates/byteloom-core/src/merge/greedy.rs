@@ -25,6 +25,8 @@ use super::{Base, MergeTable};
 /// At most one token in so many may have parts that rank above it, and it may be this long.
 const ODD_SHARE: usize = 64;
 const ODD_LENGTH: usize = 64;
+/// So many tokens may fail to fit in any piece.
+const LEAST_PATIENCE: usize = 32;
 const EMPTY: u64 = u64::MAX;
 /// Nodes of the trie have 24 bits.
 const MOST_NODES: usize = 1 << 24;
@@ -72,7 +74,7 @@ impl Trie {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn find(&self, node: u32, byte: u8) -> (usize, u32) {
         let key = node << 8 | u32::from(byte);
         let mask = self.slots.len() - 1;
@@ -116,22 +118,24 @@ impl Trie {
         longest
     }
 
-    /// The longest token that `text` begins with.
+    /// The longest token that `text` begins with, and how many bytes of it decided that; the end of the text is one
+    /// of them where it did.
     #[inline]
-    fn longest(&self, text: &[u8]) -> Symbol {
+    fn longest(&self, text: &[u8]) -> (Symbol, usize) {
         let mut longest = Symbol::from(text[0]);
-        let &[first, second, ref rest @ ..] = text else { return longest };
+        let &[first, second, ref rest @ ..] = text else { return (longest, 2) };
         let mut node = self.first[usize::from(first) << 8 | usize::from(second)];
-        let mut rest = rest.iter();
+        let mut seen = 2;
         while node != 0 {
             let token = self.tokens[node as usize];
             if token != NONE {
                 longest = token;
             }
-            let Some(&byte) = rest.next() else { break };
+            seen += 1;
+            let Some(&byte) = rest.get(seen - 3) else { break };
             node = self.find(node, byte).1;
         }
-        longest
+        (longest, seen)
     }
 }
 
@@ -171,10 +175,10 @@ impl Greedy {
             let ways = std::iter::once(first).chain(more.remove(&symbol).unwrap_or_default());
             for (left, right) in ways {
                 let span = |part: Symbol| spans.get(part as usize).copied().flatten();
-                let (Some(head), Some(tail)) = (span(left), span(right)) else { continue };
+                let (Some(first), Some(second)) = (span(left), span(right)) else { continue };
                 let start = bytes.len();
-                bytes.extend_from_within(head.0..head.1);
-                bytes.extend_from_within(tail.0..tail.1);
+                bytes.extend_from_within(first.0..first.1);
+                bytes.extend_from_within(second.0..second.1);
                 let parts_odd = tokens[left as usize].odd || tokens[right as usize].odd;
                 let is_reached = if parts_odd {
                     alone.clear();
@@ -212,7 +216,8 @@ impl Greedy {
         Some(Self { tokens, trie })
     }
 
-    /// Appends the symbols of `piece`. `dead` is a buffer.
+    /// Appends the symbols of `piece`, or gives up where too many tokens do not fit: then scanning is faster. `dead`
+    /// is a buffer.
     pub(super) fn merge(
         &self,
         table: &MergeTable,
@@ -220,33 +225,50 @@ impl Greedy {
         dead: &mut Vec<u64>,
         heap: &mut Heap,
         made: &mut Vec<Symbol>,
-    ) {
+        patience: usize,
+    ) -> bool {
         dead.clear();
         dead.resize(piece.len() / 64 + 1, 0);
         let first = made.len();
-        let mut at = 0;
+        let (mut at, mut failed) = (0, 0);
+        // What was found at the place before; in a run of one token it is found again.
+        let (mut from, mut longest, mut seen) = (0, NONE, 0);
+        let mut fitting = (NONE, NONE);
         while at < piece.len() {
-            let mut token = self.trie.longest(&piece[at..]);
+            let repeats = made[first..].iter().rev().take(2).eq([&longest; 2])
+                && piece.get(at..at + seen).is_some_and(|next| piece.get(from..from + seen) == Some(next));
+            if !repeats {
+                (longest, seen) = self.trie.longest(&piece[at..]);
+            }
+            from = at;
+            let mut token = longest;
             loop {
                 let end = at + self.tokens[token as usize].len as usize;
                 if dead[end / 64] >> (end % 64) & 1 == 0
-                    && (made.len() == first
-                        || self.together(table, made[made.len() - 1], token, heap, piece, at))
+                    && made[first..].last().is_none_or(|&last| {
+                        (last, token) == fitting || self.together(table, last, token, heap, piece, at)
+                    })
                 {
+                    fitting = (made[first..].last().copied().unwrap_or(NONE), token);
                     made.push(token);
                     at = end;
                     break;
+                }
+                failed += 1;
+                if failed > LEAST_PATIENCE.max(patience) + at / 64 * patience {
+                    return false;
                 }
                 token = self.tokens[token as usize].shorter;
                 while token == NONE {
                     // No way on from here.
                     dead[at / 64] |= 1 << (at % 64);
-                    let Some(last) = made.pop() else { return };
+                    let Some(last) = made.pop() else { return false };
                     at -= self.tokens[last as usize].len as usize;
                     token = self.tokens[last as usize].shorter;
                 }
             }
         }
+        true
     }
 
     /// Whether `left`, which ends at `at`, and `right` are right together.
@@ -260,10 +282,10 @@ impl Greedy {
         piece: &[u8],
         at: usize,
     ) -> bool {
-        let (head, tail) = (&self.tokens[left as usize], &self.tokens[right as usize]);
-        if head.odd || tail.odd {
+        let [before, after] = [left, right].map(|symbol| &self.tokens[symbol as usize]);
+        if before.odd || after.odd {
             let mut both = Vec::new();
-            table.by_heap(&piece[at - head.len as usize..at + tail.len as usize], heap, &mut both);
+            table.by_heap(&piece[at - before.len as usize..at + after.len as usize], heap, &mut both);
             return both == [left, right];
         }
         let pairs = &table.symbols.pairs;

@@ -15,13 +15,13 @@ pub(super) struct Heap {
     /// What each symbol and its right neighbour become, as in [`super::symbols::Symbols::ranked`].
     next: Vec<u64>,
     links: Vec<(u32, u32)>,
-    heap: BinaryHeap<Reverse<(Rank, u32)>>,
+    queue: BinaryHeap<Reverse<(Rank, u32)>>,
 }
 
 impl MergeTable {
     /// Appends the symbols of `piece`, which must be shorter than 2^32 bytes, in n log n.
     pub(super) fn by_heap(&self, piece: &[u8], scratch: &mut Heap, made: &mut Vec<Symbol>) {
-        let Heap { symbols, next, links, heap } = scratch;
+        let Heap { symbols, next, links, queue: heap } = scratch;
         symbols.clear();
         self.for_each_base(piece, |symbol, _, _| symbols.push(symbol));
         next.clear();
@@ -67,20 +67,29 @@ impl MergeTable {
             at = links[at as usize].1;
         }
     }
+}
 
+/// Windows over a text that overlap, so that they can be joined.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    /// Their size in bytes; it doubles where two do not agree.
+    pub(super) size: usize,
+    /// Each shares one part in so many with the next.
+    pub(super) share: usize,
+}
+
+impl Windows {
     /// Appends the symbols of `piece`, merged in windows: see the head of this module. A window begins at the boundary
     /// of two symbols that leaves a part of the one before it, one in `share`, for both to agree in.
-    pub(super) fn by_windows(
-        &self,
+    pub(super) fn merge(
+        self,
         piece: &[u8],
-        window: usize,
-        share: usize,
         length_of: impl Fn(Symbol) -> usize,
         scratch: &mut MergeScratch,
         made: &mut Vec<Symbol>,
         merge: impl Fn(&[u8], &mut MergeScratch, &mut Vec<Symbol>),
     ) {
-        let mut window = window;
+        let Self { size: mut window, share } = self;
         let mut start = 0;
         let mut symbols = std::mem::take(&mut scratch.window);
         let mut following = std::mem::take(&mut scratch.following);

@@ -37,19 +37,21 @@ use crate::token::{Rank, TokenId};
 use crate::utf8::unit_len;
 pub use cuts::SafeCuts;
 use greedy::Greedy;
-use long::Heap;
+use long::{Heap, Windows};
 use pairs::{NONE, Symbol};
 use scan::{Keys, NEVER, Places};
 use symbols::{Order, Symbols};
 
-/// The size of a window where it need not be short.
-const LONG_WINDOW: usize = 1 << 16;
-/// A short window shares this part of itself with the next one.
-const SHARE: usize = 4;
-/// A long one shares less.
-const LONG_SHARE: usize = 16;
+/// The windows of each way to merge long text.
+const SCAN_WINDOWS: Windows = Windows { size: scan::LIMIT, share: 4 };
+const HEAP_WINDOWS: Windows = Windows { size: 1 << 16, share: 4 };
+const GREEDY_WINDOWS: Windows = Windows { size: 1 << 13, share: 16 };
+/// So many tokens in 64 bytes may fail to fit before the text is left to scanning.
+const PATIENCE: usize = 2;
 /// After this many bytes of long pieces, greedy merging is prepared for.
 const WORTH_GREEDY: usize = 1 << 18;
+/// A byte on the heap is as much work as so many that are scanned.
+const HEAP_COST: usize = 8;
 /// No merge, beside a rank and a symbol in one number.
 const NOTHING: u64 = u64::MAX;
 
@@ -267,23 +269,18 @@ impl MergeTable {
         let greedy = scan.and_then(|_| self.greedy(piece.len(), &length_of));
         match (scan, greedy) {
             _ if !measurable => by_heap(piece, scratch, &mut made),
-            (Some(_), Some(greedy)) => {
+            (Some(path), Some(greedy)) => {
                 let merge = |part: &[u8], scratch: &mut MergeScratch, made: &mut Vec<Symbol>| {
-                    greedy.merge(self, part, &mut scratch.dead, &mut scratch.heap, made);
-                };
-                self.by_windows(piece, LONG_WINDOW, LONG_SHARE, length_of, scratch, &mut made, merge);
-            }
-            (Some(path), None) => {
-                let merge = |part: &[u8], scratch: &mut MergeScratch, made: &mut Vec<Symbol>| {
-                    if part.len() > scan::LIMIT {
-                        return by_heap(part, scratch, made);
+                    let before = made.len();
+                    if !greedy.merge(self, part, &mut scratch.dead, &mut scratch.heap, made, PATIENCE) {
+                        made.truncate(before);
+                        self.by_scans(path, part, length_of, scratch, made);
                     }
-                    let live = self.scan(path, part, &mut scratch.places);
-                    made.extend(Members(live).map(|at| scratch.places.0[at]));
                 };
-                self.by_windows(piece, scan::LIMIT, SHARE, length_of, scratch, &mut made, merge);
+                GREEDY_WINDOWS.merge(piece, length_of, scratch, &mut made, merge);
             }
-            (None, _) => self.by_windows(piece, LONG_WINDOW, SHARE, length_of, scratch, &mut made, by_heap),
+            (Some(path), None) => self.by_scans(path, piece, length_of, scratch, &mut made),
+            (None, _) => HEAP_WINDOWS.merge(piece, length_of, scratch, &mut made, by_heap),
         }
         ids.extend(made.iter().map(|&symbol| self.symbols.ids[symbol as usize]));
         scratch.made = made;
@@ -299,6 +296,25 @@ impl MergeTable {
             return None;
         }
         self.long.greedy.get_or_init(|| Box::new(Greedy::new(self, length_of))).as_ref()
+    }
+
+    /// Appends the symbols of a long piece, scanned in short windows.
+    fn by_scans(
+        &self,
+        path: Path,
+        piece: &[u8],
+        length_of: impl Fn(Symbol) -> usize,
+        scratch: &mut MergeScratch,
+        made: &mut Vec<Symbol>,
+    ) {
+        SCAN_WINDOWS.merge(piece, length_of, scratch, made, |part, scratch, made| {
+            if part.len() > scan::LIMIT {
+                self.long.seen.fetch_add(HEAP_COST * part.len(), Ordering::Relaxed);
+                return self.by_heap(part, &mut scratch.heap, made);
+            }
+            let live = self.scan(path, part, &mut scratch.places);
+            made.extend(Members(live).map(|at| scratch.places.0[at]));
+        });
     }
 
     /// Merges a short piece; gives the places whose symbols are left.
@@ -430,7 +446,7 @@ struct Members(u64);
 impl Iterator for Members {
     type Item = usize;
 
-    #[inline(always)]
+    #[inline]
     fn next(&mut self) -> Option<usize> {
         let first = self.0.trailing_zeros() as usize;
         self.0 &= self.0.wrapping_sub(1);

@@ -8,6 +8,11 @@
 //! two pairs that differ in them alone begin their search at least a quarter of the table apart, and no stretch of
 //! used slots is as long as that.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a lookup is a few instructions, and runs inside a function for AVX2"
+)]
+
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;

@@ -4,6 +4,8 @@
 //! pair to merge, the leftmost among equals. Symbols keep their places: the one that is swallowed leaves a set of
 //! 64 bits, which also gives the neighbours. With AVX2 the numbers stay in registers.
 
+#![expect(clippy::inline_always, reason = "the loop around it is a function for AVX2")]
+
 use super::pairs::{NONE, PairTable, Symbol};
 
 /// The most symbols of a piece.

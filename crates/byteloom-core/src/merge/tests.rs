@@ -96,15 +96,21 @@ fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Resu
     let length = |symbol: Symbol| length_of(table.symbols.ids[symbol as usize]);
     if let Some(greedy) = Greedy::new(&table, &length) {
         made.clear();
-        greedy.merge(&table, piece, &mut vec![], &mut scratch.heap, &mut made);
+        assert!(greedy.merge(&table, piece, &mut vec![], &mut scratch.heap, &mut made, usize::MAX >> 20));
         prop_assert_eq!(id_of(&made), &expected[..], "greedy");
     }
     if !matches!(spec.alphabet, Alphabet::CharactersOr(_)) {
         made.clear();
         let length_of = |symbol: Symbol| length_of(table.symbols.ids[symbol as usize]);
-        table.by_windows(piece, window, SHARE, length_of, scratch, &mut made, |part, scratch, made| {
-            table.by_heap(part, &mut scratch.heap, made);
-        });
+        Windows { size: window, share: 4 }.merge(
+            piece,
+            length_of,
+            scratch,
+            &mut made,
+            |part, scratch, made| {
+                table.by_heap(part, &mut scratch.heap, made);
+            },
+        );
         prop_assert_eq!(id_of(&made), &expected[..], "windows");
     }
     Ok(())
@@ -212,12 +218,12 @@ fn long_runs_cross_many_windows() {
     let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
     let table = table(&vocab, &[(97, 97), (256, 256)]).unwrap();
     let mut ids = Vec::new();
-    let text = vec![b'a'; 3 * LONG_WINDOW + 3];
+    let text = vec![b'a'; 3 * HEAP_WINDOWS.size + 3];
     for path in [Path::best(), Path::Plain] {
         ids.clear();
         let length_of = |id: TokenId| pieces[id as usize].len();
         table.merge_by(path, &text, length_of, &mut MergeScratch::default(), &mut ids);
-        let mut expected = vec![257; 3 * LONG_WINDOW / 4];
+        let mut expected = vec![257; 3 * HEAP_WINDOWS.size / 4];
         expected.extend([256, 97]);
         assert_eq!(ids, expected);
     }
@@ -244,4 +250,103 @@ fn faulty_merges_are_refused() {
     let pieces: Vec<Vec<u8>> = bytes().into_iter().chain([b"ab".to_vec()]).collect();
     let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
     assert!(table(&vocab, &[(97, 98), (97, 98)]).unwrap_err().to_string().contains("merge 1 "));
+}
+
+/// A published vocabulary, where the test data are there.
+fn published(name: &str) -> Option<(TokenizerSpec, String)> {
+    let data = std::env::var("BYTELOOM_TEST_DATA").ok()?;
+    let file = std::fs::read(format!("{data}/vocab/{name}.tiktoken")).ok()?;
+    let pattern = if name.starts_with("o200k") { "o200k" } else { "cl100k" };
+    Some((crate::format::tiktoken::read(&file, Some(pattern), None).unwrap(), data))
+}
+
+/// Words of the corpora, and fragments of tokens at random: every path, whole and cut.
+#[test]
+fn published_vocabularies_follow_the_rule() {
+    for name in ["cl100k_base", "o200k_base", "llama3", "qwen3"] {
+        let Some((spec, data)) = published(name) else { continue };
+        let table = MergeTable::new(&spec).unwrap();
+        let cuts = table.cuts().unwrap();
+        let length = |id: TokenId| spec.vocab.bytes(id).unwrap().len();
+        let symbol_length = |symbol: Symbol| length(table.symbols.ids[symbol as usize]);
+        let greedy = Greedy::new(&table, &symbol_length).unwrap();
+        let scratch = &mut MergeScratch::default();
+        let mut pieces: Vec<Vec<u8>> = Vec::new();
+        for corpus in ["english", "code", "multi", "cjk"] {
+            let text = std::fs::read(format!("{data}/{corpus}.txt")).unwrap();
+            let text = &text[..300_000];
+            let mut start = 0;
+            let tokenizer = crate::tokenizer::Tokenizer::new(spec.clone(), 0).unwrap();
+            for end in tokenizer.pretoken_ends(text).unwrap() {
+                pieces.push(text[start..end].to_vec());
+                start = end;
+            }
+        }
+        let tokens: Vec<&[u8]> = spec.vocab.iter().map(|(_, bytes)| bytes).collect();
+        let mut random = 88_172_645_463_325_252_u64;
+        let mut below = |end: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random % end as u64) as usize
+        };
+        for _ in 0..4000 {
+            let mut piece = Vec::new();
+            for _ in 0..below(30) {
+                let token = tokens[below(tokens.len())];
+                let from = below(token.len());
+                piece.extend_from_slice(&token[from..from + 1 + below(token.len() - from)]);
+            }
+            pieces.push(piece);
+        }
+        for piece in &pieces {
+            let (mut expected, mut made) = (vec![], vec![]);
+            table.merge_by(Path::Plain, piece, length, scratch, &mut expected);
+            for path in [Path::best(), Path::Portable] {
+                let (mut ids, mut parts, mut ends, mut from) = (vec![], vec![], vec![], 0);
+                table.merge_by(path, piece, length, scratch, &mut ids);
+                assert_eq!(ids, expected, "{name} {path:?} {:?}", piece.escape_ascii().to_string());
+                cuts.cut(piece, 0, &mut ends);
+                for end in ends.iter().map(|&end| end as usize).chain([piece.len()]) {
+                    table.merge_by(path, &piece[from..end], length, scratch, &mut parts);
+                    from = end;
+                }
+                assert_eq!(parts, expected, "{name} cut {:?}", piece.escape_ascii().to_string());
+            }
+            assert!(greedy.merge(&table, piece, &mut vec![], &mut scratch.heap, &mut made, usize::MAX >> 40));
+            let ids: Vec<TokenId> = made.iter().map(|&symbol| table.symbols.ids[symbol as usize]).collect();
+            assert_eq!(ids, expected, "{name} greedy {:?}", piece.escape_ascii().to_string());
+        }
+    }
+}
+
+/// Random vocabularies and texts for as many seconds as `BYTELOOM_FUZZ_SECONDS` says.
+#[test]
+#[ignore = "takes as long as it is told to"]
+fn fuzz() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let seconds =
+        std::env::var("BYTELOOM_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let start = std::time::Instant::now();
+    let mut runner = TestRunner::default();
+    let picks = prop::collection::vec((0..60usize, 0..60usize, any::<u32>()), 0..40);
+    let letters = prop::collection::vec(97..101u8, 0..400);
+    let odd = prop::bool::weighted(0.3);
+    let mut rounds = 0u64;
+    while start.elapsed().as_secs() < seconds {
+        let mut draw = || (&picks, &letters, &odd, &odd, 2..40usize).new_tree(&mut runner).unwrap().current();
+        let (picks, text, unordered, shared, window) = draw();
+        let picks: Vec<_> = (0..)
+            .zip(picks)
+            .map(|(at, (left, right, order))| (left, right, if unordered { order } else { at }))
+            .collect();
+        let (vocab, merges, mut ranks) = vocabulary(bytes(), 97..101, &picks);
+        ranks.sort_unstable();
+        let spec = spec(&vocab, &merges, (shared && unordered).then_some(ranks), Alphabet::Bytes);
+        check(&text, &spec, window).unwrap();
+        rounds += 1;
+    }
+    assert!(rounds > 0);
+    std::fs::write(std::env::temp_dir().join("byteloom-fuzz-merge-rounds"), rounds.to_string()).unwrap();
 }
