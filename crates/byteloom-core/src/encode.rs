@@ -13,14 +13,14 @@ use std::sync::Mutex;
 
 use crate::cache::Key;
 use crate::error::Result;
-use crate::hot::{HotKey, HotTier, MAX_LENGTH, NO_SECOND};
+use crate::hot::{self, Found, HotTier, Left, NO_SECOND};
 use crate::merge::{MergeScratch, SafeCuts};
 use crate::pretokenize::Window;
 use crate::token::TokenId;
 use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
 
 /// Pre-tokens of one block.
-const BLOCK: usize = 512;
+const BLOCK: usize = hot::GROUP;
 /// Pre-tokens of up to this many bytes are looked up whole; longer ones are cut where no token crosses.
 const UNCUT: u32 = 16;
 /// A thread keeps the hot tiers of this many tokenizers.
@@ -44,11 +44,8 @@ struct Workspace {
 /// One block of pre-tokens on its way.
 #[derive(Debug)]
 struct Block {
-    hot_keys: Box<[HotKey; BLOCK]>,
-    /// For each pre-token its first id and, in the high half, its second or [`NO_SECOND`].
-    values: Box<[u64; BLOCK]>,
-    /// The pre-tokens that the first pass left, as [`Left`].
-    left: Box<[u32; BLOCK]>,
+    /// What the first pass found; its values are completed, with second ids in the high halves.
+    found: Box<Found>,
     /// Those of them that are not in the hot tier, and their keys in the cache.
     missing: Vec<(Left, Option<Key>)>,
     /// Pre-tokens with another number of ids than one or two, in order, and where their ids end in `many_ids`.
@@ -64,9 +61,7 @@ struct Block {
 impl Default for Block {
     fn default() -> Self {
         Self {
-            hot_keys: Box::new([HotKey::default(); BLOCK]),
-            values: Box::new([0; BLOCK]),
-            left: Box::new([0; BLOCK]),
+            found: Box::default(),
             missing: Vec::new(),
             many: Vec::new(),
             many_ids: Vec::new(),
@@ -74,36 +69,6 @@ impl Default for Block {
             ids: Vec::new(),
             written: 0,
         }
-    }
-}
-
-/// A pre-token that the first pass left: its number in the block, whether the hot tier holds it (and a second id is
-/// to be fetched), and its place there.
-#[derive(Clone, Copy, Debug)]
-struct Left(u32);
-
-impl Left {
-    const FOUND: u32 = BLOCK as u32;
-    const PLACE_SHIFT: u32 = Self::FOUND.trailing_zeros() + 1;
-
-    #[inline]
-    fn new(number: usize, found: bool, place: u32) -> Self {
-        Self(number as u32 | u32::from(found) * Self::FOUND | place << Self::PLACE_SHIFT)
-    }
-
-    #[inline]
-    fn found(self) -> bool {
-        self.0 & Self::FOUND != 0
-    }
-
-    #[inline]
-    fn place(self) -> u32 {
-        self.0 >> Self::PLACE_SHIFT
-    }
-
-    #[inline]
-    fn number(self) -> usize {
-        self.0 as usize & (BLOCK - 1)
     }
 }
 
@@ -219,7 +184,7 @@ impl Tokenizer {
                 }
                 let mut start = 0;
                 let ends = match cuts {
-                    Some(cuts) if longest(&window.ends) > UNCUT => {
+                    Some(cuts) if any_long(&window.ends) => {
                         cut_long(cuts, &text[window.start..window.end], &window.ends, cut);
                         &*cut
                     }
@@ -278,10 +243,10 @@ impl Tokenizer {
     }
 }
 
-/// The length of the longest pre-token.
-fn longest(ends: &[u32]) -> u32 {
-    let first = ends.first().copied().unwrap_or(0);
-    ends.windows(2).fold(first, |longest, pair| longest.max(pair[1] - pair[0]))
+/// Whether any pre-token is long; without a branch, so that it is done by vectors.
+fn any_long(ends: &[u32]) -> bool {
+    let first = ends.first().is_some_and(|&end| end > UNCUT);
+    ends.iter().zip(ends.iter().skip(1)).fold(first, |long, (&start, &end)| long | (end - start > UNCUT))
 }
 
 /// Copies `ends`, and adds the safe cuts of the long pre-tokens of `text`.
@@ -297,25 +262,6 @@ fn cut_long(cuts: &SafeCuts, text: &[u8], ends: &[u32], cut: &mut Vec<u32>) {
     }
 }
 
-/// The 16 bytes of `text` from `start` on, with zeros behind its end.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "part of the hottest loop")]
-fn sixteen(text: &[u8], start: usize) -> [u8; 16] {
-    match text.get(start..).and_then(|rest| rest.first_chunk()) {
-        Some(bytes) => *bytes,
-        None => padded(text, start),
-    }
-}
-
-#[cold]
-fn padded(text: &[u8], start: usize) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    let rest = text.get(start..).unwrap_or_default();
-    let length = rest.len().min(16);
-    bytes[..length].copy_from_slice(&rest[..length]);
-    bytes
-}
-
 impl Block {
     /// Leaves the ids of the pre-tokens of `text` that end at `ends`, the first of which begins at `start`, in `ids`.
     fn encode(
@@ -327,35 +273,10 @@ impl Block {
         hot: &mut HotTier,
         merge: &mut MergeScratch,
     ) {
-        let left = self.look_up(text, start, ends, hot);
-        self.find_missing(tokenizer, text, start, ends, left, hot);
+        hot.look_up(text, start, ends, &mut self.found);
+        self.find_missing(tokenizer, text, start, ends, hot);
         self.complete(tokenizer, text, start, ends, hot, merge);
         self.write_out(ends.len());
-    }
-
-    /// The first pass; returns how many pre-tokens it left.
-    #[inline(never)]
-    fn look_up(&mut self, text: &[u8], start: u32, ends: &[u32], hot: &HotTier) -> usize {
-        self.make_keys(text, start, ends, hot);
-        let mut count = 0;
-        for (number, (key, value)) in self.hot_keys[..ends.len()].iter().zip(self.values.iter_mut()).enumerate() {
-            let (found, second, id) = hot.look_up(*key);
-            *value = u64::from(id) | NO_SECOND;
-            self.left[count & (BLOCK - 1)] = Left::new(number, found, key.place()).0;
-            count += usize::from(!found | second);
-        }
-        count
-    }
-
-    /// The keys of the pre-tokens in the hot tier, whose places are asked for ahead of time.
-    #[inline(never)]
-    fn make_keys(&mut self, text: &[u8], start: u32, ends: &[u32], hot: &HotTier) {
-        let mut from = start;
-        for (&end, key) in ends.iter().zip(self.hot_keys.iter_mut()) {
-            *key = HotKey::new(sixteen(text, from as usize), (end - from) as usize);
-            hot.prefetch(*key);
-            from = end;
-        }
     }
 
     /// Fetches second ids, and makes the keys of the pre-tokens that the hot tier does not hold.
@@ -366,16 +287,15 @@ impl Block {
         text: &[u8],
         start: u32,
         ends: &[u32],
-        left: usize,
         hot: &HotTier,
     ) {
-        self.missing.clear();
-        for &left in &self.left[..left] {
-            let left = Left(left);
+        let Self { found, missing, .. } = self;
+        missing.clear();
+        for &left in &found.left[..found.count] {
             let number = left.number();
             if left.found() {
                 let second = u64::from(hot.second(left.place())) << 32;
-                let value = &mut self.values[number];
+                let value = &mut found.values[number];
                 *value = u64::from(*value as TokenId) | second;
                 continue;
             }
@@ -384,7 +304,7 @@ impl Block {
             if let Some(key) = &key {
                 tokenizer.cache().prefetch(key);
             }
-            self.missing.push((left, key));
+            missing.push((left, key));
         }
     }
 
@@ -401,7 +321,8 @@ impl Block {
     ) {
         let cache = tokenizer.cache();
         let remember = cache.limit() > 0;
-        let Self { values, missing, many, many_ids, merged, .. } = self;
+        let Self { found, missing, many, many_ids, merged, .. } = self;
+        let values = &mut found.values;
         many.clear();
         many_ids.clear();
         for (left, key) in missing.iter() {
@@ -429,8 +350,8 @@ impl Block {
                     continue;
                 }
             }
-            if remember && end - from <= MAX_LENGTH {
-                hot.insert(HotKey::new(sixteen(text, from), end - from), end - from, ids);
+            if remember {
+                hot.insert(text, from, end - from, left.place(), ids);
             }
         }
     }
@@ -438,7 +359,7 @@ impl Block {
     /// The third pass, for `count` pre-tokens.
     #[inline(never)]
     fn write_out(&mut self, count: usize) {
-        let Self { values, many, many_ids, ids, .. } = self;
+        let Self { found, many, many_ids, ids, .. } = self;
         let room = 2 * count + many_ids.len();
         if ids.len() < room {
             ids.resize(room.next_power_of_two(), 0);
@@ -446,7 +367,7 @@ impl Block {
         let mut at = 0;
         let (mut from, mut taken) = (0, 0);
         for &(number, ids_end) in many.iter().chain([&(count as u32, many_ids.len() as u32)]) {
-            for &value in &values[from..number as usize] {
+            for &value in &found.values[from..number as usize] {
                 if let Some(pair) = ids[at..].first_chunk_mut() {
                     *pair = [value as TokenId, (value >> 32) as TokenId];
                 }
