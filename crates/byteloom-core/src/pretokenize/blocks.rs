@@ -211,10 +211,10 @@ impl<'a> Cursor<'a> {
             let mut window = std::mem::take(&mut self.window);
             let more = self.next_window(&mut window);
             self.window = window;
+            self.taken = 0;
             if !more? {
                 return Ok(None);
             }
-            self.taken = 0;
         }
         let window = &self.window;
         let end = window.ends.get(self.taken).map_or(window.end, |&end| window.start + end as usize);
