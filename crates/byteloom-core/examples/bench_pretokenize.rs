@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "a program")]
 #![allow(clippy::unwrap_used, reason = "a program")]
 
+use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,7 @@ fn short() {
                     }
                     start.elapsed() / 500
                 });
-                line += &format!("  {} {:6} ns", path.name(), best.min().unwrap_or_default().as_nanos());
+                let _ = write!(line, "  {} {:6} ns", path.name(), best.min().unwrap_or_default().as_nanos());
             }
             println!("{line}");
         }
@@ -74,7 +75,8 @@ fn main() {
         count /= 9 * paths.len();
         let mut line = format!("{name:14} {count:9} pre-tokens");
         for (best, path) in best.iter().zip(paths) {
-            line += &format!("  {} {:5.0} MB/s", path.name(), text.len() as f64 / 1e6 / best.as_secs_f64());
+            let _ =
+                write!(line, "  {} {:5.0} MB/s", path.name(), text.len() as f64 / 1e6 / best.as_secs_f64());
         }
         println!("{line}");
     }

@@ -24,7 +24,7 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(pretokenizer: &'a PreTokenizer, path: SimdPath, text: &'a [u8]) -> Self {
+    pub(super) fn new(pretokenizer: &'a PreTokenizer, path: Option<SimdPath>, text: &'a [u8]) -> Self {
         let members = pretokenizer.members();
         Self {
             cursor: Cursor::new(&members[0], path, text),
@@ -129,7 +129,8 @@ impl<'a> Blocks<'a> {
 #[derive(Debug)]
 struct Cursor<'a> {
     member: &'a PreTokenizer,
-    path: SimdPath,
+    /// What a scanner runs on, where that is forced.
+    path: Option<SimdPath>,
     text: &'a [u8],
     /// How far the text is cut and handed on.
     handed_on: usize,
@@ -145,7 +146,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn new(member: &'a PreTokenizer, path: SimdPath, text: &'a [u8]) -> Self {
+    fn new(member: &'a PreTokenizer, path: Option<SimdPath>, text: &'a [u8]) -> Self {
         Self {
             member,
             path,
@@ -177,7 +178,11 @@ impl<'a> Cursor<'a> {
             return Ok(false);
         }
         match &self.member.engine {
-            Engine::Scanner(scheme) => vector::fill(*scheme, self.path, self.text, window),
+            Engine::Scanner(scheme) => {
+                let left = self.text.len() - self.handed_on;
+                let path = self.path.unwrap_or_else(|| self.member.path.for_length(left));
+                vector::fill(*scheme, path, self.text, window);
+            }
             Engine::Regex(engine) => {
                 let progress = self.progress.get_or_insert_with(|| Progress::new(self.text));
                 loop {
@@ -206,10 +211,10 @@ impl<'a> Cursor<'a> {
             let mut window = std::mem::take(&mut self.window);
             let more = self.next_window(&mut window);
             self.window = window;
+            self.taken = 0;
             if !more? {
                 return Ok(None);
             }
-            self.taken = 0;
         }
         let window = &self.window;
         let end = window.ends.get(self.taken).map_or(window.end, |&end| window.start + end as usize);
@@ -228,7 +233,7 @@ struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    fn new(member: &'a PreTokenizer, path: SimdPath) -> Self {
+    fn new(member: &'a PreTokenizer, path: Option<SimdPath>) -> Self {
         Self { cursor: Cursor::new(member, path, &[]), start: 0 }
     }
 

@@ -181,13 +181,13 @@ impl PreTokenizer {
 
     /// The pre-tokens of `text`, a block of boundaries at a time.
     pub fn blocks<'a>(&'a self, text: &'a [u8]) -> Blocks<'a> {
-        Blocks::new(self, self.path, text)
+        Blocks::new(self, None, text)
     }
 
-    /// [`Self::blocks`] by another path than that of the process, to compare them.
+    /// [`Self::blocks`] by a given path, however short the text, to compare them.
     #[doc(hidden)]
     pub fn blocks_by<'a>(&'a self, path: SimdPath, text: &'a [u8]) -> Blocks<'a> {
-        Blocks::new(self, path, text)
+        Blocks::new(self, Some(path), text)
     }
 
     /// A place near `target` where `text` may be cut so that both sides, pre-tokenized alone, give the pre-tokens

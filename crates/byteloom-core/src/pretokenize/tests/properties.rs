@@ -48,12 +48,12 @@ fn scanners_agree_with_their_regexes_on_random_texts() {
 
 #[test]
 fn paths_agree_on_random_texts() {
-    let mut checks = Check::all();
+    let checks = std::cell::RefCell::new(Check::all());
     proptest!(|(text in prop_oneof![text(60), vec(any::<u8>(), 0..300)])| {
-        checks.iter_mut().for_each(|check| check.run(&text));
+        checks.borrow_mut().iter_mut().for_each(|check| check.run(&text));
     });
     proptest!(ProptestConfig::with_cases(16), |(text in text(6000))| {
-        checks.iter_mut().for_each(|check| check.run(&text));
+        checks.borrow_mut().iter_mut().for_each(|check| check.run(&text));
     });
 }
 

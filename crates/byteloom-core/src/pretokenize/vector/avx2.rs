@@ -2,12 +2,13 @@
 #![expect(unsafe_code, reason = "code for a CPU feature may only be entered once the CPU was asked for it")]
 
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi8, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_movemask_epi8, _mm256_or_si256,
-    _mm256_set1_epi8,
+    __m256i, _mm_cvtsi64_si128, _mm256_add_epi8, _mm256_add_epi32, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
+    _mm256_cvtepu8_epi32, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_epi32,
 };
 
 use super::masks::{BLOCK_BYTES, Classes, Letters, Masks, Spaces};
 use super::paint::Common;
+use super::positions::{PLACES, push_bytes};
 use super::{Kernel, Scan, scan_window};
 use crate::pretokenize::Window;
 
@@ -36,6 +37,12 @@ impl Kernel for Avx2 {
     fn classify<C: Classes>(self, blocks: &[[u8; BLOCK_BYTES]], masks: &mut [Masks]) {
         // SAFETY: as above.
         unsafe { classify::<C>(blocks, masks) }
+    }
+
+    #[inline(always)]
+    fn push(self, ends: &mut Vec<u32>, base: u32, bits: u64) {
+        // SAFETY: as above.
+        unsafe { push_places(ends, base, bits) }
     }
 
     #[inline(always)]
@@ -163,4 +170,15 @@ fn common(block: &[u8; BLOCK_BYTES]) -> Common {
     let latin = equal(halves, 0xC3) & !(equal(halves, 0x97) >> 1 | equal(halves, 0xB7) >> 1);
     let two = (range(0xD0, 0xD1) | range(0xC4, 0xC9) | latin) & inner >> 1;
     Common { caseless: caseless & three, plain: plain & three, two }
+}
+
+/// Appends `base` plus the place of each set bit: a table gives the places of eight bits at once. How many there are
+/// is no branch.
+#[target_feature(enable = "avx2,popcnt")]
+fn push_places(ends: &mut Vec<u32>, base: u32, bits: u64) {
+    push_bytes(ends, bits, |byte, first| {
+        let places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(PLACES[byte as usize].cast_signed()));
+        let base = _mm256_set1_epi32(base.wrapping_add(first).cast_signed());
+        bytemuck::cast(_mm256_add_epi32(places, base))
+    });
 }

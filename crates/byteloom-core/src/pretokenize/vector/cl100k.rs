@@ -92,10 +92,10 @@ impl Lines {
         // A run is cut behind its last newline. `cuts`: behind each newline that none follows at once.
         let within_line = space & !newline;
         let mut cuts = (newline << 1 | self.newline) & within_line;
-        if cuts != 0 {
-            // Each cut, added to the stretch that it begins, runs up to what ends it: a newline takes the cut back.
-            let (sum, over) = within_line.overflowing_add(cuts);
-            let mut ended = sum & !within_line & newline;
+        // Each cut, added to the stretch that it begins, runs up to what ends it: a newline takes the cut back.
+        let (sum, over) = within_line.overflowing_add(cuts);
+        let mut ended = sum & !within_line & newline;
+        if ended != 0 || over {
             while ended != 0 {
                 let below = cuts & (ended & ended.wrapping_neg()).wrapping_sub(1);
                 cuts ^= TOP >> below.leading_zeros();

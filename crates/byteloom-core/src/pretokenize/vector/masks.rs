@@ -56,6 +56,7 @@ pub(super) enum Spaces {
 }
 
 /// The ASCII classes that a scheme asks for.
+#[expect(clippy::struct_excessive_bools, reason = "each is a class that is asked for or not")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ascii {
     pub(super) letters: Letters,
@@ -95,17 +96,18 @@ pub(super) fn where_any(bytes: u64, flags: u8, wanted: u8) -> u64 {
     if flags & wanted != 0 { bytes } else { 0 }
 }
 
-const LETTER: u8 = 0;
-const LOWER: u8 = 1;
-const NUMBER: u8 = 2;
-const SPACE: u8 = 3;
-const BLANK: u8 = 4;
-const NEWLINE: u8 = 5;
-const QUOTE: u8 = 6;
-const EXTRA: u8 = 7;
+// Where each class is in a number of the table.
+const LETTER: u32 = 0;
+const LOWER: u32 = 1;
+const NUMBER: u32 = 2;
+const SPACE: u32 = 3;
+const BLANK: u32 = 4;
+const NEWLINE: u32 = 5;
+const QUOTE: u32 = 6;
+const EXTRA: u32 = 7;
 
-/// For each byte, a bit for each class that it is in.
-const fn class_table(ascii: &Ascii) -> [u8; 256] {
+/// For each byte, a byte for each class, which is 1 where it is in.
+const fn class_table(ascii: Ascii) -> [u64; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 128 {
@@ -126,14 +128,14 @@ const fn class_table(ascii: &Ascii) -> [u8; 256] {
             Some(extra) => c == extra,
             None => false,
         };
-        table[byte] = (letter as u8) << LETTER
-            | (lower as u8) << LOWER
-            | ((ascii.numbers && c.is_ascii_digit()) as u8) << NUMBER
-            | (space as u8) << SPACE
-            | ((ascii.blank && c == b' ') as u8) << BLANK
-            | ((ascii.newline && matches!(c, b'\r' | b'\n')) as u8) << NEWLINE
-            | ((ascii.quote && c == b'\'') as u8) << QUOTE
-            | (extra as u8) << EXTRA;
+        table[byte] = (letter as u64) << (8 * LETTER)
+            | (lower as u64) << (8 * LOWER)
+            | ((ascii.numbers && c.is_ascii_digit()) as u64) << (8 * NUMBER)
+            | (space as u64) << (8 * SPACE)
+            | ((ascii.blank && c == b' ') as u64) << (8 * BLANK)
+            | ((ascii.newline && matches!(c, b'\r' | b'\n')) as u64) << (8 * NEWLINE)
+            | ((ascii.quote && c == b'\'') as u64) << (8 * QUOTE)
+            | (extra as u64) << (8 * EXTRA);
         byte += 1;
     }
     table
@@ -142,37 +144,38 @@ const fn class_table(ascii: &Ascii) -> [u8; 256] {
 struct Table<C>(std::marker::PhantomData<C>);
 
 impl<C: Classes> Table<C> {
-    const BITS: [u8; 256] = class_table(&C::ASCII);
+    const BYTES: [u64; 256] = class_table(C::ASCII);
 }
 
-/// The bits of eight bytes, turned over the diagonal: byte `c` of the result has bit `c` of each byte.
+/// Eight by eight bytes, turned over the diagonal.
 #[inline(always)]
-fn transpose(mut x: u64) -> u64 {
-    let mut swap = (x ^ x >> 7) & 0x00AA_00AA_00AA_00AA;
-    x ^= swap ^ swap << 7;
-    swap = (x ^ x >> 14) & 0x0000_CCCC_0000_CCCC;
-    x ^= swap ^ swap << 14;
-    swap = (x ^ x >> 28) & 0x0000_0000_F0F0_F0F0;
-    x ^ swap ^ swap << 28
+fn transpose(rows: &mut [u64; 8]) {
+    for (step, shift, mask) in
+        [(4, 32, u64::MAX >> 32), (2, 16, 0x0000_FFFF_0000_FFFF), (1, 8, 0x00FF_00FF_00FF_00FF)]
+    {
+        for row in (0..8).filter(|row| row & step == 0) {
+            let swap = (rows[row] >> shift ^ rows[row + step]) & mask;
+            rows[row] ^= swap << shift;
+            rows[row + step] ^= swap;
+        }
+    }
 }
 
-/// The ASCII classes of a block, in plain Rust: a table for each byte, then eight times eight bits turned over.
+/// The ASCII classes of a block, in plain Rust: a table gives all classes of a byte at once.
 #[inline]
 pub(super) fn classify_portable<C: Classes>(block: &[u8; BLOCK_BYTES], masks: &mut Masks) {
-    let bits = const { &Table::<C>::BITS };
-    let mut planes = [[0_u8; 8]; 8];
+    let classes = const { &Table::<C>::BYTES };
+    let mut rows = [0_u64; 8];
     let mut high = 0;
     for (place, eight) in block.as_chunks::<8>().0.iter().enumerate() {
-        let classes = eight.map(|byte| bits[byte as usize]);
-        let turned = transpose(u64::from_le_bytes(classes)).to_le_bytes();
-        for (plane, byte) in planes.iter_mut().zip(turned) {
-            plane[place] = byte;
-        }
+        // Byte `c` gets a bit for each of the eight, set where it is in class `c`.
+        rows[place] = eight.iter().rev().fold(0, |row, &byte| row << 1 | classes[byte as usize]);
         // The multiplication moves the top bit of each byte into one byte.
         let top = u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080;
         high |= ((top >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * place);
     }
-    let [letter, lower, number, space, blank, newline, quote, extra] = planes.map(u64::from_le_bytes);
+    transpose(&mut rows);
+    let [letter, lower, number, space, blank, newline, quote, extra] = rows;
     *masks = Masks {
         letter: letter | lower,
         number,

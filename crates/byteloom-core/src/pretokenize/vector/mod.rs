@@ -53,6 +53,12 @@ trait Kernel: Copy {
     /// The ASCII classes of blocks, in as many masks.
     fn classify<C: Classes>(self, blocks: &[[u8; BLOCK_BYTES]], masks: &mut [Masks]);
 
+    /// Appends `base` plus the place of each set bit.
+    #[inline(always)]
+    fn push(self, ends: &mut Vec<u32>, base: u32, bits: u64) {
+        positions::push(ends, base, bits);
+    }
+
     /// Characters beyond ASCII whose class is told quickly; as few as it likes.
     #[inline(always)]
     fn common(self, _: &[u8; BLOCK_BYTES]) -> Common {
@@ -215,11 +221,11 @@ fn scan_blocks<S: Scan, K: Kernel>(
             let left = text.len() - base;
             if left < BLOCK_BYTES {
                 let end = 1_u64 << left;
-                positions::push(ends, base as u32, starts & (end - 1) | end);
+                kernel.push(ends, base as u32, starts & (end - 1) | end);
                 // A text that ends where a block does has its end in an empty one, and no bit 0 kept.
                 return None;
             }
-            positions::push(ends, base as u32, starts);
+            kernel.push(ends, base as u32, starts);
             base += BLOCK_BYTES;
         }
         if base >= WINDOW_BYTES && !ends.is_empty() || base > u32::MAX as usize - CHUNK * BLOCK_BYTES {

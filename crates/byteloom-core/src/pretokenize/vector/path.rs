@@ -39,6 +39,16 @@ impl SimdPath {
         }
     }
 
+    /// The path for a text of so many bytes: a short one is read before a block of it were classified.
+    pub(in crate::pretokenize) fn for_length(self, length: usize) -> Self {
+        let short = match self {
+            Self::Scalar => 0,
+            Self::Portable => 200,
+            Self::Avx2 => 45,
+        };
+        if length < short { Self::Scalar } else { self }
+    }
+
     fn best() -> Self {
         Self::available().last().copied().unwrap_or(Self::Portable)
     }
