@@ -116,21 +116,8 @@ pub struct Key {
     hash: u64,
 }
 
-/// The ids of a pre-token, at most eight.
-#[derive(Clone, Copy, Debug)]
-pub struct Ids {
-    ids: [TokenId; MAX_IDS],
-    count: usize,
-}
-
-impl std::ops::Deref for Ids {
-    type Target = [TokenId];
-
-    #[inline]
-    fn deref(&self) -> &[TokenId] {
-        &self.ids[..self.count.min(MAX_IDS)]
-    }
-}
+/// Room for the ids of a pre-token.
+pub type Ids = [TokenId; MAX_IDS];
 
 impl Key {
     /// The key of the pre-token of `length` bytes at `start` of `text`, if it has at most [`MAX_KEY`] bytes.
@@ -203,18 +190,23 @@ impl Cache {
         self.limit
     }
 
-    /// The ids remembered for `key`.
+    /// Writes the ids remembered for `key` into `ids`, and returns how many they are; 0 where there are none.
     #[inline]
-    pub fn get(&self, key: &Key) -> Option<Ids> {
+    pub fn get(&self, key: &Key, ids: &mut Ids) -> usize {
         let newest = self.newest.load(Ordering::Relaxed);
-        let table = self.levels.get(newest).map(Level::table)?;
-        if let Some(ids) = table.get(key) {
-            return Some(ids);
+        let Some(table) = self.levels.get(newest).map(Level::table) else { return 0 };
+        let count = table.get(key, ids);
+        if count > 0 || newest == 0 { count } else { self.move_on(key, ids, newest) }
+    }
+
+    /// Looks into the table before the newest, and moves what is found.
+    #[inline(never)]
+    fn move_on(&self, key: &Key, ids: &mut Ids, newest: usize) -> usize {
+        let count = self.levels[newest - 1].table().get(key, ids);
+        if count > 0 {
+            self.levels[newest].table().insert(key, &ids[..count]);
         }
-        let before = self.levels[newest.checked_sub(1)?].table();
-        let ids = before.get(key)?;
-        table.insert(key, &ids);
-        Some(ids)
+        count
     }
 
     /// Asks the processor to bring the line of `key` near, and does not wait for it.
@@ -255,17 +247,18 @@ impl Table {
     }
 
     #[inline]
-    fn get(&self, key: &Key) -> Option<Ids> {
+    fn get(&self, key: &Key, ids: &mut Ids) -> usize {
         let line = self.line(key);
         let word = line.header.load(Ordering::Acquire);
         let header = Header::unpack(word);
         if header.busy() {
-            return None;
+            return 0;
         }
-        let ids = if header.long { line.get_long(header, key) } else { line.get_half(header, key) }?;
+        let count =
+            if header.long { line.get_long(header, key, ids) } else { line.get_half(header, key, ids) };
         // Everything above was read while this version stood, or it is not used.
         fence(Ordering::Acquire);
-        (line.header.load(Ordering::Relaxed) == word).then_some(ids)
+        if line.header.load(Ordering::Relaxed) == word { count } else { 0 }
     }
 
     /// Writes into the line of `key`, over another entry where there is no room; returns how many were written into
@@ -305,7 +298,7 @@ impl Line {
     }
 
     #[inline]
-    fn get_half(&self, header: Header, key: &Key) -> Option<Ids> {
+    fn get_half(&self, header: Header, key: &Key, ids: &mut Ids) -> usize {
         let holds = |half: usize| {
             header.lengths[half] == key.len
                 && header.counts[half] != 0
@@ -317,11 +310,12 @@ impl Line {
         } else if holds(1) {
             1
         } else {
-            return None;
+            return 0;
         };
-        let [first, second] = halves(self.word(3 * half + 2));
-        let third = halves(self.word(6))[half];
-        Some(Ids { ids: [first, second, third, 0, 0, 0, 0, 0], count: header.counts[half] })
+        let pair = self.word(3 * half + 2);
+        (ids[0], ids[1]) = (pair as TokenId, (pair >> 32) as TokenId);
+        ids[2] = (self.word(6) >> (32 * half)) as TokenId;
+        header.counts[half]
     }
 
     fn put_half(&self, header: &mut Header, key: &Key, ids: &[TokenId]) {
@@ -347,16 +341,15 @@ impl Line {
         header.counts[half] = ids.len();
     }
 
-    fn get_long(&self, header: Header, key: &Key) -> Option<Ids> {
+    fn get_long(&self, header: Header, key: &Key, ids: &mut Ids) -> usize {
         let same = header.lengths[0] == key.len && (0..KEY_WORDS).all(|at| self.word(at) == key.words[at]);
         if !same {
-            return None;
+            return 0;
         }
-        let mut ids = Ids { ids: [0; MAX_IDS], count: header.counts[0] };
-        for (at, pair) in ids.ids.chunks_exact_mut(2).enumerate() {
+        for (at, pair) in ids.chunks_exact_mut(2).enumerate() {
             pair.copy_from_slice(&halves(self.word(KEY_WORDS + at)));
         }
-        Some(ids)
+        header.counts[0]
     }
 
     fn put_long(&self, header: &mut Header, key: &Key, ids: &[TokenId]) {
@@ -380,6 +373,12 @@ fn halves(word: u64) -> [TokenId; 2] {
 mod tests {
     use super::*;
 
+    fn get(cache: &Cache, key: &Key) -> Option<Vec<TokenId>> {
+        let mut ids = Ids::default();
+        let count = cache.get(key, &mut ids);
+        (count > 0).then(|| ids[..count].to_vec())
+    }
+
     fn key(piece: &[u8]) -> Key {
         Key::new(piece, 0, piece.len()).unwrap()
     }
@@ -399,8 +398,8 @@ mod tests {
                     let key = key(&word(number));
                     let ids: Vec<TokenId> =
                         (0..=number as TokenId % 8).map(|at| number as TokenId + at).collect();
-                    if let Some(found) = cache.get(&key) {
-                        assert_eq!(*found, ids);
+                    if let Some(found) = get(&cache, &key) {
+                        assert_eq!(found, ids);
                         hits += round;
                     } else {
                         cache.insert(&key, &ids);
@@ -419,13 +418,13 @@ mod tests {
         }
         let mut ids = vec![];
         for piece in [&b""[..], b"\0", b"\0\0", b"a", b"a\0"] {
-            ids.extend_from_slice(&cache.get(&key(piece)).unwrap());
+            ids.extend(get(&cache, &key(piece)).unwrap());
         }
         assert_eq!(ids, [1, 2, 3, 4, 5]);
         assert!(Key::new(&[b'x'; 99], 3, MAX_KEY + 1).is_none());
         // What follows a pre-token is no part of its key.
         cache.insert(&Key::new(b"..abc, and so it goes on and on", 2, 3).unwrap(), &[6]);
-        assert_eq!(*cache.get(&key(b"abc")).unwrap(), [6]);
+        assert_eq!(get(&cache, &key(b"abc")).unwrap(), [6]);
     }
 
     #[test]
@@ -439,8 +438,8 @@ mod tests {
                     for step in 0..200_000u64 {
                         let number = (step * 7919 + seed * 104_729) % 9_000;
                         let key = key(&word(number));
-                        if let Some(ids) = cache.get(&key) {
-                            assert_eq!(*ids, [number as TokenId; 3]);
+                        if let Some(ids) = get(cache, &key) {
+                            assert_eq!(ids, [number as TokenId; 3]);
                         } else {
                             cache.insert(&key, &[number as TokenId; 3]);
                         }

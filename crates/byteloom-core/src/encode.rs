@@ -11,7 +11,7 @@
 use std::cell::RefCell;
 use std::sync::Mutex;
 
-use crate::cache::Key;
+use crate::cache::{Ids, Key};
 use crate::error::Result;
 use crate::hot::{self, Found, HotTier, Left, NO_SECOND};
 use crate::merge::{MergeScratch, SafeCuts};
@@ -51,6 +51,8 @@ struct Block {
     /// Pre-tokens with another number of ids than one or two, in order, and where their ids end in `many_ids`.
     many: Vec<(u32, u32)>,
     many_ids: Vec<TokenId>,
+    /// The ids of one pre-token that the cache knew.
+    known: Ids,
     /// The ids of one pre-token that was merged.
     merged: Vec<TokenId>,
     /// The ids of the block, the first `written` of them.
@@ -65,6 +67,7 @@ impl Default for Block {
             missing: Vec::new(),
             many: Vec::new(),
             many_ids: Vec::new(),
+            known: Ids::default(),
             merged: Vec::new(),
             ids: Vec::new(),
             written: 0,
@@ -204,8 +207,10 @@ impl Tokenizer {
     pub(crate) fn encode_one(&self, piece: &[u8], ids: &mut Vec<TokenId>) {
         with_workspace(|Workspace { merge, .. }| {
             let key = Key::new(piece, 0, piece.len());
-            if let Some(found) = key.as_ref().and_then(|key| self.cache().get(key)) {
-                ids.extend_from_slice(&found);
+            let mut known = Ids::default();
+            let count = key.as_ref().map_or(0, |key| self.cache().get(key, &mut known));
+            if count > 0 {
+                ids.extend_from_slice(&known[..count]);
                 return;
             }
             let before = ids.len();
@@ -294,9 +299,7 @@ impl Block {
         for &left in &found.left[..found.count] {
             let number = left.number();
             if left.found() {
-                let second = u64::from(hot.second(left.place())) << 32;
-                let value = &mut found.values[number];
-                *value = u64::from(*value as TokenId) | second;
+                found.second[number] = hot.second(left.place());
                 continue;
             }
             let from = if number == 0 { start } else { ends[number - 1] };
@@ -321,18 +324,17 @@ impl Block {
     ) {
         let cache = tokenizer.cache();
         let remember = cache.limit() > 0;
-        let Self { found, missing, many, many_ids, merged, .. } = self;
-        let values = &mut found.values;
+        let Self { found, missing, many, many_ids, known, merged, .. } = self;
         many.clear();
         many_ids.clear();
         for (left, key) in missing.iter() {
             let number = left.number();
             let from = if number == 0 { start } else { ends[number - 1] } as usize;
             let end = ends[number] as usize;
-            let found = key.as_ref().and_then(|key| cache.get(key));
-            let ids: &[TokenId] = match &found {
-                Some(found) => found,
-                None => {
+            let count = key.as_ref().map_or(0, |key| cache.get(key, known));
+            let ids: &[TokenId] = match known.get(..count) {
+                Some(known) if count > 0 => known,
+                _ => {
                     merged.clear();
                     tokenizer.merge_pretoken(&text[from..end], merged, merge);
                     if let Some(key) = key {
@@ -342,8 +344,8 @@ impl Block {
                 }
             };
             match *ids {
-                [first] => values[number] = u64::from(first) | NO_SECOND,
-                [first, second] => values[number] = u64::from(first) | u64::from(second) << 32,
+                [first] => found.first[number] = first,
+                [first, second] => (found.first[number], found.second[number]) = (first, second),
                 _ => {
                     many_ids.extend_from_slice(ids);
                     many.push((number as u32, many_ids.len() as u32));
@@ -367,11 +369,12 @@ impl Block {
         let mut at = 0;
         let (mut from, mut taken) = (0, 0);
         for &(number, ids_end) in many.iter().chain([&(count as u32, many_ids.len() as u32)]) {
-            for &value in &found.values[from..number as usize] {
-                if let Some(pair) = ids[at..].first_chunk_mut() {
-                    *pair = [value as TokenId, (value >> 32) as TokenId];
+            let range = from..number as usize;
+            for (&first, &second) in found.first[range.clone()].iter().zip(&found.second[range]) {
+                if let Some(pair) = ids.get_mut(at..at + 2) {
+                    pair.copy_from_slice(&[first, second]);
                 }
-                at += 1 + usize::from(value < NO_SECOND);
+                at += 1 + usize::from(second != NO_SECOND);
             }
             let some = &many_ids[taken..ids_end as usize];
             ids[at..at + some.len()].copy_from_slice(some);
