@@ -9,8 +9,8 @@ use crate::token::TokenId;
 
 /// The longest pre-token that is kept, in bytes.
 pub(crate) const MAX_LENGTH: usize = 12;
-/// 512 KiB: with half of that, a half more is not found; with twice, L2 does not hold it.
-const SLOT_BITS: u32 = 15;
+/// 256 KiB: half as much misses half as often again, and twice as much is all of some processors' L2.
+const SLOT_BITS: u32 = 14;
 const SLOTS: usize = 1 << SLOT_BITS;
 
 /// A slot as words: three of the pre-token, then its length in the high 4 bits, [`SECOND`], and the first id.
