@@ -176,7 +176,7 @@ fn any_alphabet_will_do() {
             for order in [PairOrder::SmallestPair, PairOrder::FirstSeen] {
                 options.order = order;
                 let words = || {
-                    let mut words = Words::with_capacity(base, 0, 0).unwrap();
+                    let mut words = Words::with_capacity(base, options.merges, 0, 0).unwrap();
                     for (word, weight) in &corpus {
                         words.push(word.iter().copied(), *weight).unwrap();
                     }
@@ -208,7 +208,7 @@ fn taken_sequences_are_never_made() {
         for order in [PairOrder::SmallestPair, PairOrder::FirstSeen] {
             options.order = order;
             let words = || {
-                let mut words = Words::with_capacity(5, 0, 0).unwrap();
+                let mut words = Words::with_capacity(5, options.merges, 0, 0).unwrap();
                 for (word, weight) in &corpus {
                     words.push(word.iter().copied(), *weight).unwrap();
                 }

@@ -6,9 +6,11 @@
 pub mod bpe;
 mod counts;
 mod floor;
+mod initial;
 pub(crate) mod input;
 mod pairs;
 mod parallel;
+mod prefetch;
 pub(crate) mod progress;
 mod queue;
 mod symbols;
@@ -103,14 +105,10 @@ pub struct TrainReport {
     pub merge_time: Duration,
 }
 
-/// Bytes of a file that a thread counts at a time. Larger blocks mean fewer tables to absorb, smaller ones less memory.
-const BLOCK: usize = 4 << 20;
-/// The same for a single thread, which absorbs nothing: the block stays in the cache.
-const BLOCK_ALONE: usize = 1 << 20;
+/// Bytes of a file that a thread counts at a time: they stay in its cache from reading to counting.
+const BLOCK: usize = 256 << 10;
 /// The fewest bytes worth a thread of their own.
 const LEAST_SHARE: usize = 256 << 10;
-/// The most that is read at a time.
-const MOST_READ: usize = 64 << 20;
 
 /// Learns a byte-level BPE vocabulary from text.
 ///
@@ -168,7 +166,7 @@ impl Trainer {
         bpe::check(config.merges, symbols, config.max_token_length)?;
         let splitter = Splitter { pretokenizer, specials };
         Ok(Self {
-            block: if config.threads == 1 { BLOCK_ALONE } else { BLOCK.saturating_mul(config.threads) },
+            block: BLOCK,
             counter: Counter::new(splitter, config.threads, LEAST_SHARE),
             config,
             documents: 0,
@@ -184,16 +182,19 @@ impl Trainer {
     }
 
     /// What has been counted so far.
-    pub fn counts(&self) -> &PretokenCounts {
-        &self.counter.tally.counts
+    ///
+    /// # Errors
+    /// [`Error::Training`] where the sum of all counts leaves 64 bits.
+    pub fn counts(&mut self) -> Result<&PretokenCounts> {
+        self.counter.counts().map(|counts| &*counts)
     }
 
     /// The distinct characters of everything fed, ascending: the initial symbols of [`Symbols::Characters`].
     ///
     /// # Errors
     /// [`Error::Text`] for a pre-token that is not UTF-8.
-    pub fn characters(&self) -> Result<Vec<char>> {
-        symbols::distinct_characters(self.counts())
+    pub fn characters(&mut self) -> Result<Vec<char>> {
+        symbols::distinct_characters(self.counts()?)
     }
 
     /// Asks for another number of merges, where it follows from the number of characters.
@@ -203,7 +204,7 @@ impl Trainer {
 
     /// Adds counts made elsewhere, as the counts of text that follows what was fed before.
     pub fn feed_counts(&mut self, counts: PretokenCounts) -> Result<()> {
-        self.counter.tally.counts.absorb(counts)
+        self.counter.absorb(counts)
     }
 
     /// Counts documents, in the order given.
@@ -240,7 +241,7 @@ impl Trainer {
     /// [`Self::feed_file`] from an open reader; `path` is its name in messages.
     pub fn feed_reader(
         &mut self,
-        reader: &mut dyn Read,
+        reader: &mut (dyn Read + Send),
         path: &Path,
         invalid: InvalidUtf8,
         hook: &mut Hook<'_>,
@@ -254,23 +255,7 @@ impl Trainer {
         }
         let mut pacer = Pacer::new(hook);
         let mut document = Document::new(reader, path, invalid);
-        // A special token that begins before a cut must end before the text known: it might straddle the cut.
-        let margin = self.counter.splitter.specials.longest().max(1);
-        while !document.at_end {
-            // Growing by half keeps the search for a cut linear in texts that have none.
-            document.read(self.block.max(document.text().len() / 2).min(self.block.max(MOST_READ)))?;
-            pacer.look(|| self.counter.progress())?;
-            let text = document.text();
-            let end = if document.at_end {
-                Some(text.len())
-            } else {
-                self.counter.splitter.cut(text, text.len().saturating_sub(margin), margin)
-            };
-            if let Some(end) = end {
-                self.counter.count(&[&text[..end]], &mut pacer)?;
-                document.drop_front(end);
-            }
-        }
+        self.counter.count_document(&mut document, self.block, &mut pacer)?;
         self.documents += 1;
         self.bytes += document.bytes_read();
         self.invalid_bytes += document.replaced;
@@ -286,9 +271,10 @@ impl Trainer {
     /// Learns the merges from everything fed.
     pub fn finish(self, hook: &mut Hook<'_>) -> Result<(Learned, TrainReport)> {
         let started = Instant::now();
-        let Self { config, counter, documents, bytes, invalid_bytes, count_time, .. } = self;
-        let special_tokens_seen = counter.tally.specials;
-        let counts = counter.tally.counts;
+        let Self { config, mut counter, documents, bytes, invalid_bytes, count_time, .. } = self;
+        let special_tokens_seen = counter.specials();
+        let counts = std::mem::take(counter.counts()?);
+        drop(counter);
         let (pretokens, unique_pretokens) = (counts.total(), counts.len());
         let numbers = Numbers::new(config.symbols, config.tie_break, &counts)?;
         let words = numbers.words(&counts, config.merges, &mut Pacer::new(hook))?;
