@@ -113,7 +113,7 @@ impl PretokenCounts {
     }
 
     /// None yet, with room for `distinct` of them.
-    fn with_room(distinct: usize) -> Self {
+    pub(super) fn with_room(distinct: usize) -> Self {
         let slots = distinct.saturating_mul(2).max(FIRST_SLOTS).next_power_of_two();
         Self { slots: vec![0; slots], entries: Vec::with_capacity(distinct), ..Self::new() }
     }
@@ -270,6 +270,11 @@ impl PretokenCounts {
         Ok(all)
     }
 
+    /// The memory it takes, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(&self.slots[..]) + self.entries.capacity() * size_of::<Entry>() + self.arena.capacity()
+    }
+
     /// The sum of the lengths of the distinct pre-tokens.
     pub(super) fn distinct_bytes(&self) -> usize {
         self.iter().map(|(pretoken, _)| pretoken.len()).sum()
@@ -358,7 +363,7 @@ impl PretokenCounts {
     }
 }
 
-fn sum_of_counts(total: u64, count: u64) -> Result<u64> {
+pub(super) fn sum_of_counts(total: u64, count: u64) -> Result<u64> {
     total.checked_add(count).ok_or_else(|| {
         Error::Training("the counts of the pre-tokens add up to more than 64 bits; scale them down".into())
     })

@@ -13,6 +13,9 @@ mod parallel;
 mod prefetch;
 pub(crate) mod progress;
 mod queue;
+mod run;
+mod store;
+mod store_file;
 mod symbols;
 mod taken;
 mod tie;
@@ -31,6 +34,7 @@ pub use bpe::{Learned, Stopped};
 pub use counts::PretokenCounts;
 pub use input::InvalidUtf8;
 pub use progress::{Hook, Progress, Stage};
+pub use store::{CountConfig, CountFigures, CountStore, Counting};
 pub use symbols::Symbols;
 pub use tie::TieBreak;
 pub use trace::TraceStep;
@@ -136,6 +140,8 @@ pub struct Trainer {
     documents: u64,
     bytes: u64,
     invalid_bytes: u64,
+    /// Special tokens in text that was counted elsewhere.
+    specials_fed: u64,
     count_time: Duration,
 }
 
@@ -172,6 +178,7 @@ impl Trainer {
             documents: 0,
             bytes: 0,
             invalid_bytes: 0,
+            specials_fed: 0,
             count_time: Duration::ZERO,
         })
     }
@@ -205,6 +212,40 @@ impl Trainer {
     /// Adds counts made elsewhere, as the counts of text that follows what was fed before.
     pub fn feed_counts(&mut self, counts: PretokenCounts) -> Result<()> {
         self.counter.absorb(counts)
+    }
+
+    /// Takes counts of text of any size, as those of text that follows what was fed before.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where they were made with another pattern or other special tokens, or where the rule for
+    /// ties asks for places that they do not have.
+    pub fn feed_store(&mut self, store: &CountStore, hook: &mut Hook<'_>) -> Result<()> {
+        let started = Instant::now();
+        let (theirs, ours) = (store.config(), &self.counter.splitter.pretokenizer);
+        if theirs.pretokenizer.regex() != ours.regex() {
+            let name = |pattern: &PreTokenizer| pattern.name().unwrap_or(pattern.regex()).to_owned();
+            return Err(Error::Argument(format!(
+                "the counts were made with the pattern {:?}, and the training asks for {:?}; pass the same one",
+                name(&theirs.pretokenizer),
+                name(ours)
+            )));
+        }
+        if !store.is_ordered() && self.config.tie_break != TieBreak::SmallestPair {
+            return Err(Error::Argument(format!(
+                "the tie-break \"{}\" asks where pre-tokens stood in the text, which these counts do not say: they \
+                 come from a table of words and counts; use \"smallest_pair\"",
+                self.config.tie_break
+            )));
+        }
+        let counts = store.in_order(hook)?;
+        self.counter.absorb(counts)?;
+        let figures = store.figures();
+        self.documents += figures.documents;
+        self.bytes += figures.bytes;
+        self.invalid_bytes += figures.invalid_bytes;
+        self.specials_fed += figures.special_tokens_seen;
+        self.count_time += started.elapsed();
+        Ok(())
     }
 
     /// Counts documents, in the order given.
@@ -271,8 +312,9 @@ impl Trainer {
     /// Learns the merges from everything fed.
     pub fn finish(self, hook: &mut Hook<'_>) -> Result<(Learned, TrainReport)> {
         let started = Instant::now();
-        let Self { config, mut counter, documents, bytes, invalid_bytes, count_time, .. } = self;
-        let special_tokens_seen = counter.specials();
+        let Self { config, mut counter, documents, bytes, invalid_bytes, specials_fed, count_time, .. } =
+            self;
+        let special_tokens_seen = counter.specials() + specials_fed;
         let counts = std::mem::take(counter.counts()?);
         drop(counter);
         let (pretokens, unique_pretokens) = (counts.total(), counts.len());

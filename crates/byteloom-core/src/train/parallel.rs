@@ -38,11 +38,11 @@ pub(super) struct Splitter {
 
 /// What one thread counted.
 #[derive(Debug)]
-struct Part {
-    counts: PretokenCounts,
-    specials: u64,
+pub(super) struct Part {
+    pub(super) counts: PretokenCounts,
+    pub(super) specials: u64,
     /// The stretches in the order of their numbers, and how many entries there were before each.
-    stretches: Vec<(u64, usize)>,
+    pub(super) stretches: Vec<(u64, usize)>,
 }
 
 impl Part {
@@ -141,7 +141,9 @@ pub(super) struct Counter {
     /// One a thread; the first is that of the calling thread.
     parts: Vec<Part>,
     /// How many stretches there were.
-    stretches: u64,
+    pub(super) stretches: u64,
+    /// A document is left where the tables take more memory than this.
+    pub(super) limit: Option<usize>,
     /// Bytes counted so far, and how many there will be.
     pub(super) done: u64,
     pub(super) expected: Option<u64>,
@@ -149,7 +151,16 @@ pub(super) struct Counter {
 
 impl Counter {
     pub(super) fn new(splitter: Splitter, threads: usize, least: usize) -> Self {
-        Self { splitter, threads, least, parts: Vec::new(), stretches: 0, done: 0, expected: None }
+        Self {
+            splitter,
+            threads,
+            least,
+            parts: Vec::new(),
+            stretches: 0,
+            limit: None,
+            done: 0,
+            expected: None,
+        }
     }
 
     pub(super) fn progress(&self) -> Progress {
@@ -179,11 +190,25 @@ impl Counter {
             self.parts.push(Part { counts, specials, stretches: vec![(0, 0)] });
         }
         self.need_parts(1);
+        if self.parts[0].stretches.is_empty() {
+            self.parts[0].stretches.push((self.stretches, 0));
+            self.stretches += 1;
+        }
         Ok(&mut self.parts[0].counts)
     }
 
+    /// What the tables take, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.parts.iter().map(|part| part.counts.memory()).sum()
+    }
+
+    /// Gives away what was counted and begins anew, with later stretches.
+    pub(super) fn take_parts(&mut self) -> Vec<Part> {
+        std::mem::take(&mut self.parts)
+    }
+
     fn need_parts(&mut self, parts: usize) {
-        let bytes = self.expected.unwrap_or(0);
+        let bytes = if self.limit.is_some() { 0 } else { self.expected.unwrap_or(0) };
         while self.parts.len() < parts {
             self.parts.push(Part::new(bytes));
         }
@@ -209,7 +234,7 @@ impl Counter {
         })
     }
 
-    /// Counts a document that is read in blocks of about `block` bytes.
+    /// Counts a document that is read in blocks of about `block` bytes: all of it, or as much as the limit allows.
     ///
     /// Memory is bounded by a block for each thread, except where the pattern has no place to cut the text.
     pub(super) fn count_document(
@@ -223,6 +248,8 @@ impl Counter {
         source.waiting = source.read(&self.splitter, &mut first)?;
         let threads = if source.document.at_end { 1 } else { self.threads };
         let source = Mutex::new((source, first));
+        let share = self.limit.map_or(usize::MAX, |limit| limit / threads);
+        let full = AtomicBool::new(false);
         self.on_threads(threads, pacer, |splitter, part, is_caller, tick| {
             let mut text = Vec::new();
             loop {
@@ -247,11 +274,15 @@ impl Counter {
                             std::mem::swap(first, &mut text);
                             Some(number)
                         }
+                        None if full.load(Ordering::Relaxed) => None,
                         None => source.read(splitter, &mut text)?,
                     }
                 };
                 let Some(number) = number else { return Ok(()) };
                 part.count(splitter, number, &[&text], tick)?;
+                if part.counts.memory() > share {
+                    full.store(true, Ordering::Relaxed);
+                }
             }
         })?;
         self.stretches = source.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).0.number;
