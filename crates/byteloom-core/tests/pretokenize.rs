@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are not marked as tests")]
 
 use byteloom_core::Error;
-use byteloom_core::pretokenize::{BLOCK, PreTokenizer};
+use byteloom_core::pretokenize::{BLOCK, PreTokenizer, WINDOW_BYTES, Window};
 use proptest::prelude::*;
 
 fn ends(pretokenizer: &PreTokenizer, text: &[u8]) -> Result<Vec<usize>, Error> {
@@ -233,5 +233,53 @@ proptest! {
         let bounded = PreTokenizer::new(&format!("(?:{regex})(?=.|$|\n)")).unwrap();
         prop_assert_eq!(bounded.engine(), "fancy-regex");
         prop_assert_eq!(&ends(&bounded, text.as_bytes()).unwrap(), &expected);
+    }
+}
+
+/// The ends by windows, the first `before` of them by `next`.
+fn ends_by_windows(pretokenizer: &PreTokenizer, text: &[u8], before: usize) -> Vec<usize> {
+    let mut blocks = pretokenizer.blocks(text);
+    let (mut all, mut block, mut window) = (Vec::new(), Vec::new(), Window::default());
+    for _ in 0..before {
+        blocks.next(&mut block).unwrap();
+        all.extend_from_slice(&block);
+    }
+    let mut last = all.last().copied().unwrap_or(0);
+    while blocks.next_window(&mut window).unwrap() {
+        assert_eq!(window.start, last);
+        assert!(window.end - last <= WINDOW_BYTES || window.ends.len() == 1);
+        all.extend(window.ends.iter().map(|&end| last + end as usize));
+        last = window.end;
+        assert_eq!(all.last(), Some(&last));
+    }
+    assert!(!blocks.next_window(&mut window).unwrap() && window.ends.is_empty());
+    all
+}
+
+/// Windows of every engine, also after blocks, hold the pre-tokens that blocks hold.
+#[test]
+fn windows_hold_what_blocks_hold() {
+    let sequence = |members: &[&str]| {
+        PreTokenizer::sequence(members.iter().map(|&member| PreTokenizer::new(member).unwrap()).collect())
+            .unwrap()
+    };
+    let pretokenizers = [
+        PreTokenizer::new("gpt2").unwrap(),
+        PreTokenizer::new("none").unwrap(),
+        PreTokenizer::new(r"[a-z]+|\d").unwrap(),
+        PreTokenizer::new(r"\s+(?!\S)|\S+|\s").unwrap(),
+        sequence(&["gpt2", r"\d"]),
+        sequence(&[r"[^x]+|x+", "llama3", "[a-f]+"]),
+        sequence(&["none", "simple"]),
+    ];
+    let long = "y".repeat(3 * WINDOW_BYTES);
+    for text in ["", "one", &"some words, 123 x ".repeat(5000), &format!("a {long} {long}b x 1")] {
+        for pretokenizer in &pretokenizers {
+            let expected = ends(pretokenizer, text.as_bytes()).unwrap();
+            for before in 0..3 {
+                let found = ends_by_windows(pretokenizer, text.as_bytes(), before);
+                assert!(found == expected, "{} after {before} blocks", pretokenizer.regex());
+            }
+        }
     }
 }

@@ -1,50 +1,11 @@
 //! The pre-tokens of a text, a window at a time.
 
 use super::regex::Progress;
-use super::{Engine, PreTokenizer};
+use super::{Engine, PreTokenizer, SimdPath, Window, vector};
 use crate::error::Result;
 
 /// How many pre-tokens [`Blocks::next`] gives at most.
 pub const BLOCK: usize = 1024;
-/// How much text a [`Window`] spans at most; only one long pre-token makes it longer.
-pub const WINDOW_BYTES: usize = 16 << 10;
-
-/// A stretch of a text, cut into pre-tokens.
-#[derive(Debug, Default)]
-pub struct Window {
-    /// Where it begins in the text, in bytes.
-    pub start: usize,
-    /// Where it ends; never inside a pre-token.
-    pub end: usize,
-    /// Where each of its pre-tokens ends, counted from `start`. Empty where the window is one pre-token too long for
-    /// `u32`.
-    pub ends: Vec<u32>,
-}
-
-impl Window {
-    /// Makes it an empty one at `start`.
-    pub(super) fn begin(&mut self, start: usize) {
-        (self.start, self.end) = (start, start);
-        self.ends.clear();
-    }
-
-    /// Takes the pre-token that ends at `end`, or says false where the window is full. The first always fits.
-    #[inline]
-    pub(super) fn take(&mut self, end: usize) -> bool {
-        let length = end - self.start;
-        if length > WINDOW_BYTES {
-            if self.end > self.start {
-                return false;
-            }
-            self.end = end;
-            self.ends.extend(u32::try_from(length).ok());
-            return true;
-        }
-        self.end = end;
-        self.ends.push(length as u32);
-        true
-    }
-}
 
 /// The pre-tokens of one text, in blocks.
 #[derive(Debug)]
@@ -63,11 +24,11 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(pretokenizer: &'a PreTokenizer, text: &'a [u8]) -> Self {
+    pub(super) fn new(pretokenizer: &'a PreTokenizer, path: Option<SimdPath>, text: &'a [u8]) -> Self {
         let members = pretokenizer.members();
         Self {
-            cursor: Cursor::new(&members[0], text),
-            stages: members[1..].iter().map(Stage::new).collect(),
+            cursor: Cursor::new(&members[0], path, text),
+            stages: members[1..].iter().map(|member| Stage::new(member, path)).collect(),
             position: 0,
             left_over: None,
             window: Window::default(),
@@ -75,7 +36,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Replaces `window` by the next stretch: about [`WINDOW_BYTES`] of text; longer only where one pre-token is.
+    /// Replaces `window` by the next stretch: about [`super::WINDOW_BYTES`] of text; longer only where one pre-token is.
     ///
     /// Returns false when the text is used up; `window` is empty then. Its `Vec` is used again, so no call allocates
     /// once it has grown. Only a custom regex can fail: it ran out of steps.
@@ -168,6 +129,8 @@ impl<'a> Blocks<'a> {
 #[derive(Debug)]
 struct Cursor<'a> {
     member: &'a PreTokenizer,
+    /// What a scanner runs on, where that is forced.
+    path: Option<SimdPath>,
     text: &'a [u8],
     /// How far the text is cut and handed on.
     handed_on: usize,
@@ -183,9 +146,10 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn new(member: &'a PreTokenizer, text: &'a [u8]) -> Self {
+    fn new(member: &'a PreTokenizer, path: Option<SimdPath>, text: &'a [u8]) -> Self {
         Self {
             member,
+            path,
             text,
             handed_on: 0,
             progress: None,
@@ -214,7 +178,11 @@ impl<'a> Cursor<'a> {
             return Ok(false);
         }
         match &self.member.engine {
-            Engine::Scanner(scheme) => scheme.fill(self.text, window),
+            Engine::Scanner(scheme) => {
+                let left = self.text.len() - self.handed_on;
+                let path = self.path.unwrap_or_else(|| self.member.path.for_length(left));
+                vector::fill(*scheme, path, self.text, window);
+            }
             Engine::Regex(engine) => {
                 let progress = self.progress.get_or_insert_with(|| Progress::new(self.text));
                 loop {
@@ -243,10 +211,10 @@ impl<'a> Cursor<'a> {
             let mut window = std::mem::take(&mut self.window);
             let more = self.next_window(&mut window);
             self.window = window;
+            self.taken = 0;
             if !more? {
                 return Ok(None);
             }
-            self.taken = 0;
         }
         let window = &self.window;
         let end = window.ends.get(self.taken).map_or(window.end, |&end| window.start + end as usize);
@@ -265,8 +233,8 @@ struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    fn new(member: &'a PreTokenizer) -> Self {
-        Self { cursor: Cursor::new(member, &[]), start: 0 }
+    fn new(member: &'a PreTokenizer, path: Option<SimdPath>) -> Self {
+        Self { cursor: Cursor::new(member, path, &[]), start: 0 }
     }
 
     fn begin(&mut self, piece: &'a [u8], start: usize) {

@@ -20,14 +20,18 @@ mod split;
 mod tests;
 mod unicode;
 mod units;
+mod vector;
+mod window;
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 pub use alternatives::{Alternatives, Cut};
-pub use blocks::{BLOCK, Blocks, WINDOW_BYTES, Window};
+pub use blocks::{BLOCK, Blocks};
 use regex::RegexEngine;
 use scheme::Scheme;
+pub use vector::{SimdPath, simd_path};
+pub use window::{WINDOW_BYTES, Window};
 
 /// The longest sequence of patterns.
 const MAX_SEQUENCE: usize = 16;
@@ -43,6 +47,8 @@ pub struct PreTokenizer {
     name: Option<&'static str>,
     regex: Arc<str>,
     engine: Engine,
+    /// What a scanner runs on.
+    path: SimdPath,
 }
 
 #[derive(Clone, Debug)]
@@ -70,11 +76,13 @@ impl PreTokenizer {
     /// # Ok::<(), byteloom_core::Error>(())
     /// ```
     pub fn new(name_or_regex: &str) -> Result<Self> {
+        let path = vector::chosen()?;
         Ok(match scheme::find(name_or_regex) {
             Some(known) => Self {
                 name: Some(known.name),
                 regex: Arc::from(known.regex),
                 engine: Engine::Scanner(known.scheme),
+                path,
             },
             None if looks_like_a_name(name_or_regex) => {
                 return Err(Error::pattern(
@@ -90,6 +98,7 @@ impl PreTokenizer {
                 name: None,
                 regex: Arc::from(name_or_regex),
                 engine: Engine::Regex(RegexEngine::new(name_or_regex)?),
+                path,
             },
         })
     }
@@ -117,7 +126,7 @@ impl PreTokenizer {
             _ => {
                 let regexes: Vec<&str> = flat.iter().map(Self::regex).collect();
                 let regex = Arc::from(regexes.join(SEQUENCE_SIGN));
-                Ok(Self { name: None, regex, engine: Engine::Sequence(flat.into()) })
+                Ok(Self { name: None, regex, engine: Engine::Sequence(flat.into()), path: vector::chosen()? })
             }
         }
     }
@@ -172,7 +181,13 @@ impl PreTokenizer {
 
     /// The pre-tokens of `text`, a block of boundaries at a time.
     pub fn blocks<'a>(&'a self, text: &'a [u8]) -> Blocks<'a> {
-        Blocks::new(self, text)
+        Blocks::new(self, None, text)
+    }
+
+    /// [`Self::blocks`] by a given path, however short the text, to compare them.
+    #[doc(hidden)]
+    pub fn blocks_by<'a>(&'a self, path: SimdPath, text: &'a [u8]) -> Blocks<'a> {
+        Blocks::new(self, Some(path), text)
     }
 
     /// A place near `target` where `text` may be cut so that both sides, pre-tokenized alone, give the pre-tokens

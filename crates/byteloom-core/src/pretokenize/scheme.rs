@@ -1,7 +1,5 @@
 //! The built-in patterns: names, spellings, and the scanner of each.
 
-use super::{Window, cl100k, course, gpt2, o200k, sentencepiece};
-
 /// A built-in pattern; each has a scanner of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
@@ -140,35 +138,4 @@ pub(super) fn find(name_or_regex: &str) -> Option<&'static Description> {
             || known.aliases.contains(&name_or_regex)
             || known.spellings.contains(&name_or_regex)
     })
-}
-
-impl Scheme {
-    /// Fills `window`, an empty one inside the text, with the pre-tokens from its start on.
-    ///
-    /// A pre-token depends on the text from its start on, never on what is before it.
-    pub(super) fn fill(self, text: &[u8], window: &mut Window) {
-        match self {
-            Self::Gpt2 => scan(gpt2::next, text, window),
-            Self::Cl100k => scan(cl100k::next_cl100k, text, window),
-            Self::O200k => scan(o200k::next, text, window),
-            Self::Llama3 => scan(cl100k::next_llama3, text, window),
-            Self::Qwen2 => scan(cl100k::next_qwen2, text, window),
-            Self::Simple => scan(course::next_simple, text, window),
-            Self::CourseWords => scan(course::next_words, text, window),
-            Self::CourseWs => scan(course::next_ws, text, window),
-            Self::CourseGpt2 => scan(course::next_gpt2, text, window),
-            Self::SentencePiece => scan(sentencepiece::next, text, window),
-            Self::Whole => scan(|text, _| text.len(), text, window),
-        }
-    }
-}
-
-/// One loop a scheme, so that its scanner is compiled into it.
-fn scan(next: impl Fn(&[u8], usize) -> usize, text: &[u8], window: &mut Window) {
-    while window.end < text.len() {
-        let end = next(text, window.end);
-        if !window.take(end) {
-            break;
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Which alternative matched: found for every pre-token of the built-in patterns, and the first that matches.
 
-use super::exhaustive::{alphabet, each_string};
+use super::alphabet::{alphabet, each_string};
 use super::{SCANNED, ends};
 use crate::pretokenize::{Alternatives, Cut, PreTokenizer};
 

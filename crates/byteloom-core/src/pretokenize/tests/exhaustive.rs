@@ -1,80 +1,10 @@
 //! Every short string over an alphabet with one unit of each class; every scalar in context.
 
+use super::alphabet::{LARGE, alphabet, each_string, in_context};
 use super::reference::Reference;
 use super::{SCANNED, ends, pieces};
 use crate::pretokenize::unicode::flags;
-use crate::pretokenize::{PreTokenizer, Window, scheme};
-
-/// The units that a family of patterns tells apart: the letters of contractions, an upper, lower and caseless letter,
-/// a mark, a digit and another number, white space of each sort, newlines, punctuation, an invalid byte.
-pub(super) fn alphabet(name: &str) -> Vec<&'static [u8]> {
-    let units: &[&str] = match name {
-        "gpt2" => &["a", "s", "l", "e", "v", "S", "日", "1", "²", " ", "\u{a0}", "\n", "'", "!", "\u{301}"],
-        "cl100k" | "llama3" | "qwen2" => {
-            &["a", "S", "l", "v", "E", "ſ", "日", "1", " ", "\u{2003}", "\n", "\r", "'", "!"]
-        }
-        "o200k" => &["A", "a", "日", "\u{301}", "s", "l", "ſ", "1", " ", "\u{a0}", "\n", "'", "!", "/"],
-        "course-gpt2" => {
-            &["a", "s", "e", "r", "日", "1", "²", "_", " ", "\u{a0}", "\u{1c}", "\n", "'", "!", "\u{301}"]
-        }
-        _ => &["a", "日", "1", "²", "_", " ", "\u{a0}", "\u{1c}", "\n", "!", "\u{301}"],
-    };
-    units.iter().map(|unit| unit.as_bytes()).chain([b"\xff".as_slice()]).collect()
-}
-
-/// The units of all alphabets, and more of the same classes.
-const LARGE: [&[u8]; 38] = [
-    b"a",
-    b"s",
-    b"t",
-    b"r",
-    b"e",
-    b"v",
-    b"m",
-    b"l",
-    b"d",
-    b"A",
-    b"S",
-    b"T",
-    b"L",
-    "ſ".as_bytes(),
-    "ß".as_bytes(),
-    "Ж".as_bytes(),
-    "ǅ".as_bytes(),
-    "ʰ".as_bytes(),
-    "日".as_bytes(),
-    "\u{301}".as_bytes(),
-    b"1",
-    "٣".as_bytes(),
-    "Ⅷ".as_bytes(),
-    b" ",
-    b"\t",
-    "\u{85}".as_bytes(),
-    "\u{3000}".as_bytes(),
-    b"\x1c",
-    b"\n",
-    b"\r",
-    b"'",
-    "\u{2019}".as_bytes(),
-    b"/",
-    b"_",
-    b"\0",
-    "😀".as_bytes(),
-    b"\xe6",
-    b"\xff",
-];
-
-/// Calls `visit` for each string of exactly `length` units.
-pub(super) fn each_string(units: &[&[u8]], length: u32, mut visit: impl FnMut(&[u8])) {
-    let mut text = Vec::new();
-    for number in 0..units.len().pow(length) {
-        text.clear();
-        for place in 0..length {
-            text.extend_from_slice(units[number / units.len().pow(place) % units.len()]);
-        }
-        visit(&text);
-    }
-}
+use crate::pretokenize::{PreTokenizer, SimdPath, Window, scheme, vector};
 
 fn assert_agree(name: &str, pretokenizer: &PreTokenizer, reference: &Reference, text: &[u8]) {
     let (found, expected) = (ends(pretokenizer, text), reference.ends(text));
@@ -96,7 +26,7 @@ fn check_first_pre_tokens(name: &str) {
     for length in 1..=5 {
         each_string(&alphabet(name), length, |text| {
             found.begin(0);
-            known.scheme.fill(text, &mut found);
+            vector::fill(known.scheme, SimdPath::Scalar, text, &mut found);
             assert_eq!(
                 found.ends[0] as usize,
                 reference.first_end(text),
@@ -166,12 +96,6 @@ fn other_spellings_agree() {
             }
         }
     }
-}
-
-/// A text that has `character` beside units of each class.
-fn in_context(character: char) -> String {
-    let c = character;
-    format!("{c}a{c}A{c}{c} {c}1{c}'{c}s'{c}!{c}\n{c}_{c}  {c}/\u{301}{c}日{c}\u{1c}{c}\r ")
 }
 
 fn check_scalars(scalars: &(impl Iterator<Item = char> + Clone)) {

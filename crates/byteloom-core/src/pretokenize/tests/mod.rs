@@ -1,7 +1,9 @@
 //! The scanners against their regexes, and what every pattern must keep.
 
+mod alphabet;
 mod alternatives;
 mod exhaustive;
+mod paths;
 mod properties;
 mod reference;
 mod table;

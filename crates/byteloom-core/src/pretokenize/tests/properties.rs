@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::paths::Check;
 use super::reference::Reference;
 use super::{SCANNED, assert_tiles, ends, pieces};
 use crate::pretokenize::{BLOCK, PreTokenizer};
@@ -42,6 +43,17 @@ fn scanners_agree_with_their_regexes_on_random_texts() {
                 pretokenizer.name(), pieces(&text, &found), pieces(&text, &expected)
             );
         }
+    });
+}
+
+#[test]
+fn paths_agree_on_random_texts() {
+    let checks = std::cell::RefCell::new(Check::all());
+    proptest!(|(text in prop_oneof![text(60), vec(any::<u8>(), 0..300)])| {
+        checks.borrow_mut().iter_mut().for_each(|check| check.run(&text));
+    });
+    proptest!(ProptestConfig::with_cases(16), |(text in text(6000))| {
+        checks.borrow_mut().iter_mut().for_each(|check| check.run(&text));
     });
 }
 

@@ -1,0 +1,93 @@
+//! The classes of characters beyond ASCII: each is read, looked up, and all of its bytes painted.
+
+use super::Kernel;
+use super::masks::{BLOCK_BYTES, Classes, Letters, Masks};
+use crate::pretokenize::unicode::{LETTER, LOWER, PY_WORD, UPPER, flags};
+use crate::utf8::scalar;
+
+/// A character that reaches into the next block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Straddler {
+    /// Its bytes there.
+    bytes: u64,
+    flags: u8,
+}
+
+/// The first bytes of characters that are in the block as a whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Common {
+    /// Letters without case, of three bytes.
+    pub(super) caseless: u64,
+    /// Neither letters nor numbers nor white space, of three bytes.
+    pub(super) plain: u64,
+    /// Letters of two bytes.
+    pub(super) two: u64,
+}
+
+/// Fewer bytes beyond ASCII in a block are read one character after the other.
+const MANY: u32 = 12;
+
+/// Paints the blocks of `masks`, the first of which begins at `base` in `text`.
+#[inline(always)]
+pub(super) fn paint<C: Classes, K: Kernel>(
+    kernel: K,
+    text: &[u8],
+    base: usize,
+    masks: &mut [Masks],
+    straddler: &mut Straddler,
+) {
+    for (block, masks) in masks.iter_mut().enumerate() {
+        if masks.inner != 0 {
+            paint_block::<C, K>(kernel, text, base + block * BLOCK_BYTES, masks, straddler);
+        }
+    }
+}
+
+#[inline(always)]
+fn paint_block<C: Classes, K: Kernel>(
+    kernel: K,
+    text: &[u8],
+    base: usize,
+    masks: &mut Masks,
+    straddler: &mut Straddler,
+) {
+    let Straddler { bytes, flags: found } = std::mem::take(straddler);
+    let mut left = masks.inner & !bytes;
+    let mut inner = bytes;
+    C::paint(masks, bytes, found);
+    if left.count_ones() >= MANY
+        && let Some(block) = text.get(base..).and_then(|rest| rest.first_chunk())
+    {
+        let mut common = kernel.common(block);
+        // What may reach into the next block is left to the loop below.
+        common.caseless &= !0 >> 2;
+        common.plain &= !0 >> 2;
+        common.two &= !0 >> 2;
+        let behind = common.caseless << 1 | common.caseless << 2;
+        C::paint(masks, common.caseless | behind, LETTER | UPPER | LOWER | PY_WORD);
+        let behind = behind | common.plain << 1 | common.plain << 2;
+        inner |= behind;
+        left &= !(common.caseless | common.plain | behind);
+        // Case is not known of these.
+        if C::ASCII.letters as u8 != Letters::Cased as u8 {
+            let behind = common.two << 1;
+            C::paint(masks, common.two | behind, LETTER | PY_WORD);
+            inner |= behind;
+            left &= !(common.two | behind);
+        }
+    }
+    while left != 0 {
+        let place = left.trailing_zeros();
+        let (scalar, length) = scalar(text, base + place as usize);
+        let found = flags(scalar);
+        let ones = (1_u64 << length) - 1;
+        let bytes = ones << place;
+        C::paint(masks, bytes, found);
+        inner |= bytes & bytes << 1;
+        left &= !bytes;
+        if place as usize + length > BLOCK_BYTES {
+            *straddler = Straddler { bytes: ones >> (BLOCK_BYTES as u32 - place), flags: found };
+        }
+    }
+    masks.inner = inner;
+}
