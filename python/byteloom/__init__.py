@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from . import render as render
     from ._compare import compare
     from ._comparison import Comparison
+    from ._counts import PretokenCounts
     from ._doctor import Finding, doctor
     from ._verify import Reference, VerifyReport, reference, verify
     from ._vocabulary import Vocabulary
@@ -46,6 +47,7 @@ _LATER = {
     "Comparison": "_comparison",
     "Explanation": "explain",
     "Finding": "_doctor",
+    "PretokenCounts": "_counts",
     "Reference": "_verify",
     "VerifyReport": "_verify",
     "Vocabulary": "_vocabulary",
@@ -69,6 +71,7 @@ __all__ = [
     "Padded",
     "PatchingError",
     "PatternError",
+    "PretokenCounts",
     "Ragged",
     "Reference",
     "SpecialTokenError",

@@ -353,9 +353,60 @@ def limit_starts(
 def lengths_from_starts(
     starts: npt.NDArray[np.integer[Any]], n_bytes: int, /
 ) -> npt.NDArray[np.unsignedinteger[Any]]: ...
+
+@final
+class NativeCounts:
+    def __new__(
+        cls,
+        *,
+        pattern: str,
+        special_tokens: Sequence[str],
+        memory_limit: int | None,
+        folder: str | PathLike[str] | None,
+    ) -> Self: ...
+    @property
+    def pattern(self) -> str: ...
+    @property
+    def special_tokens(self) -> list[str]: ...
+    @property
+    def memory_limit(self) -> int | None: ...
+    # All or nothing where it raises.
+    def update(
+        self,
+        documents: Iterator[str | bytes | PathLike[str]],
+        *,
+        errors: str,
+        threads: int | None,
+        expected_bytes: int | None,
+        progress: Callable[[dict[str, Any]], object] | None,
+    ) -> None: ...
+    def merge(self, other: NativeCounts, /) -> None: ...
+    def prune(self, min_count: int, /) -> None: ...
+    # Distinct pre-tokens, and the sum of their counts.
+    def sums(self) -> tuple[int, int]: ...
+    def most_common(self, number: int, /) -> list[tuple[bytes, int]]: ...
+    def write_file(self, path: str | PathLike[str], /) -> None: ...
+    @staticmethod
+    def read_file(
+        path: str | PathLike[str], /, *, memory_limit: int | None, folder: str | PathLike[str] | None
+    ) -> NativeCounts: ...
+    def write_table(self, path: str | PathLike[str], /) -> int: ...
+    @staticmethod
+    def read_table(
+        path: str | PathLike[str],
+        /,
+        *,
+        pattern: str,
+        special_tokens: Sequence[str],
+        memory_limit: int | None,
+        folder: str | PathLike[str] | None,
+    ) -> NativeCounts: ...
+    def info(self) -> dict[str, Any]: ...
+
 def train(
     documents: Iterator[str | bytes | PathLike[str]],
     *,
+    counts: NativeCounts | None,
     vocab_size: int,
     pattern: str,
     alphabet: str,

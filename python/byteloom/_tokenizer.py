@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ._adapter_huggingface import HuggingFaceAdapter
     from ._adapters import TiktokenAdapter
+    from ._counts import PretokenCounts
 
     Document = str | bytes | os.PathLike[str]
 
@@ -49,7 +50,7 @@ class Tokenizer(SavingTokenizer, Explained):
     @classmethod
     def train(
         cls,
-        data: Document | Iterable[Document],
+        data: Document | Iterable[Document] | PretokenCounts,
         vocab_size: int,
         *,
         pattern: str = "cl100k",
@@ -76,7 +77,8 @@ class Tokenizer(SavingTokenizer, Explained):
         Args:
             data: What to learn from. `str` and `bytes` are text; an `os.PathLike` is a text file, read in
                 pieces; an iterable is any mix of these, one document each, never held in memory at once.
-                No merge crosses the end of a document.
+                No merge crosses the end of a document. `PretokenCounts` are text that was counted before,
+                with the same pattern and, unless their text is ordinary, the same special tokens.
             vocab_size: Number of tokens wanted, bytes or characters and special tokens included.
             pattern: Pre-tokenizer: the name of a built-in pattern (`byteloom.pattern_names()`) or a regex.
             alphabet: What merging begins with: the 256 `"bytes"`, which no text is unknown to, or the
@@ -132,11 +134,18 @@ class Tokenizer(SavingTokenizer, Explained):
             )
             raise TypeError(message)
         # Here, and not above: what only training needs would cost every import.
-        from ._training import document_iterator, expected_bytes, progress_callback  # noqa: PLC0415
+        from ._training import (  # noqa: PLC0415
+            document_iterator,
+            expected_bytes,
+            progress_callback,
+            split_counts,
+        )
 
+        documents, counts = split_counts(data)
         with progress_callback(progress) as callback:
             native = _native.train(
-                document_iterator(data),
+                document_iterator(documents),
+                counts=counts,
                 vocab_size=vocab_size,
                 pattern=pattern,
                 alphabet=alphabet,
@@ -152,7 +161,7 @@ class Tokenizer(SavingTokenizer, Explained):
                 tie_break=tie_break,
                 errors=errors,
                 threads=threads,
-                expected_bytes=expected_bytes(data),
+                expected_bytes=expected_bytes(documents),
                 progress=callback,
                 cache_bytes=cache_bytes,
                 trace=trace,

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from . import _native
 from .errors import TrainingError
 
-__all__ = ["document_iterator", "expected_bytes", "progress_callback"]
+if TYPE_CHECKING:
+    from ._counts import PretokenCounts
+
+__all__ = ["document_iterator", "expected_bytes", "progress_callback", "split_counts"]
 
 Document = str | bytes | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
@@ -23,6 +27,17 @@ _NOT_PLAIN_TEXT = {
     ".jsonl": "holds JSON lines",
     ".parquet": "holds a table",
 }
+
+
+def split_counts(
+    data: Document | Iterable[Document] | PretokenCounts,
+) -> tuple[Document | Iterable[Document], _native.NativeCounts | None]:
+    """Documents and native counts: `data` is one of the two."""
+    native = getattr(data, "_native", None)
+    if isinstance(native, _native.NativeCounts):
+        return (), native
+    documents: Document | Iterable[Document] = data  # type: ignore[assignment]
+    return documents, None
 
 
 def document_iterator(data: Document | Iterable[Document]) -> Iterator[Document]:
@@ -81,6 +96,8 @@ def progress_callback(progress: bool | Progress | None) -> Iterator[Progress | N
 
         def show(state: dict[str, Any]) -> None:
             stage = state["stage"]
+            if stage == "sort":  # short, and of unknown length
+                return
             if stage not in bars:
                 for bar in bars.values():
                     bar.close()

@@ -175,16 +175,20 @@ fn any_alphabet_will_do() {
             let (corpus, mut options) = random.case(&alphabet, round);
             for order in [PairOrder::SmallestPair, PairOrder::FirstSeen] {
                 options.order = order;
-                let words = || {
-                    let mut words = Words::with_capacity(base, 0, 0).unwrap();
+                let words = |planned| {
+                    let mut words = Words::with_capacity(base, planned, 0, 0).unwrap();
                     for (word, weight) in &corpus {
                         words.push(word.iter().copied(), *weight).unwrap();
                     }
                     words
                 };
-                let learned = learn_traced(words(), &options, RUNNERS_UP, &mut |_| Ok(())).unwrap();
-                let plain = learn(words(), &options, &mut |_| Ok(())).unwrap();
-                assert_eq!(plain, Learned { trace: None, ..learned.clone() });
+                let learned =
+                    learn_traced(words(options.merges), &options, RUNNERS_UP, &mut |_| Ok(())).unwrap();
+                // Cells of 16 bits where ids fit, and of 32 bits.
+                for planned in [options.merges, 70_000] {
+                    let plain = learn(words(planned), &options, &mut |_| Ok(())).unwrap();
+                    assert_eq!(plain, Learned { trace: None, ..learned.clone() });
+                }
                 let expected = match order {
                     PairOrder::SmallestPair => recount(&corpus, base, &options, smallest),
                     PairOrder::FirstSeen => recount(&corpus, base, &options, first),
@@ -208,7 +212,7 @@ fn taken_sequences_are_never_made() {
         for order in [PairOrder::SmallestPair, PairOrder::FirstSeen] {
             options.order = order;
             let words = || {
-                let mut words = Words::with_capacity(5, 0, 0).unwrap();
+                let mut words = Words::with_capacity(5, options.merges, 0, 0).unwrap();
                 for (word, weight) in &corpus {
                     words.push(word.iter().copied(), *weight).unwrap();
                 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use byteloom_core::entropy::Training;
-use byteloom_core::train::{Hook, InvalidUtf8, Progress, Trainer};
+use byteloom_core::train::{Counting, Hook, InvalidUtf8, Progress, Trainer};
 use byteloom_core::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -132,6 +132,16 @@ impl Feed for Trainer {
 }
 
 impl Feed for Training {
+    fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
+        self.feed_documents(documents, hook)
+    }
+
+    fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
+        self.feed_file(path, invalid, hook)
+    }
+}
+
+impl Feed for Counting {
     fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
         self.feed_documents(documents, hook)
     }

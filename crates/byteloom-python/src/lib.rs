@@ -6,6 +6,7 @@
 #![allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 
 mod arrays;
+mod counts;
 mod cut;
 mod decode;
 mod documents;
@@ -30,6 +31,8 @@ use pyo3::prelude::*;
 /// The Rust half of byteloom.
 #[pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use super::counts::NativeCounts;
     #[pymodule_export]
     use super::entropy::NativeEntropyModel;
     #[pymodule_export]

@@ -10,6 +10,7 @@ use byteloom_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
+use crate::counts::NativeCounts;
 use crate::documents::{Handling, Reporter, feed_all};
 use crate::make::{cache_limit, check_unk};
 use crate::options::{integer, threads as thread_option};
@@ -18,15 +19,16 @@ use crate::tokenizer::NativeTokenizer;
 /// A trace tells of this many pairs that came next.
 const RUNNERS_UP: usize = 3;
 
-/// Learns a tokenizer from an iterator of documents.
+/// Learns a tokenizer from counts, if there are any, and from an iterator of documents.
 #[pyfunction]
 #[pyo3(signature = (
-    documents, *, vocab_size, pattern, alphabet, unk, special_tokens, special_position, special_text, bos, eos, pad,
+    documents, *, counts, vocab_size, pattern, alphabet, unk, special_tokens, special_position, special_text, bos, eos, pad,
     min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes, trace
 ))]
 pub fn train(
     py: Python<'_>,
     documents: &Bound<'_, PyIterator>,
+    counts: Option<&NativeCounts>,
     vocab_size: &Bound<'_, PyAny>,
     pattern: &str,
     alphabet: &str,
@@ -96,6 +98,14 @@ pub fn train(
     })?;
     let pretokenizer = PreTokenizer::new(pattern).map_err(|error| crate::error::to_python(py, error))?;
 
+    if let Some(counts) = counts {
+        let store = counts.store();
+        let boundaries: &[String] = if config.taken.is_empty() { &special_tokens } else { &[] };
+        reporter.run(py, |hook| {
+            store.check_special_tokens(boundaries)?;
+            trainer.feed_store(&store, hook)
+        })?;
+    }
     feed_all(documents, handling, &mut reporter, &mut trainer)?;
 
     let (tokenizer, counts) = reporter.run(py, |hook| {

@@ -13,12 +13,14 @@
 use std::ops::Range;
 
 use super::floor::Floor;
+use super::initial::InitialPairs;
 use super::pairs::{Pair, Pairs};
+use super::prefetch::prefetch;
 use super::progress::{Hook, Pacer, Progress, Stage};
 use super::queue::{Queue, Ranked};
 use super::taken::Taken;
 use super::trace::{TraceStep, Tracer};
-use super::words::{EDGE, INSIDE, Near, Words};
+use super::words::{Cell, Sized, Weights, Words};
 use crate::error::{Error, Result};
 use crate::token::MAX_TOKEN_ID;
 
@@ -85,9 +87,12 @@ pub struct Learned {
 
 /// Occurrences visited between two looks at the clock.
 const CHUNK: usize = 1 << 14;
-/// Occurrences read before their turn. They are far apart: read first, with nothing that hangs on the result, the
-/// processor waits for all of them at once instead of one by one.
-const AHEAD: usize = 16;
+/// How many occurrences ahead of their turn memory is asked for: they are far apart in it.
+const AHEAD: usize = 24;
+/// The same for the second step of finding a weight, which hangs on the first.
+const AHEAD_WORD: usize = 12;
+/// Pairs looked up together.
+const TOGETHER: usize = 32;
 /// Dead entries that are not worth tidying up.
 const SLACK: usize = 1 << 15;
 
@@ -116,17 +121,32 @@ fn learn_with(
     tracer: Option<Tracer>,
     hook: &mut Hook<'_>,
 ) -> Result<Learned> {
-    check(options.merges, words.base, options.max_token_length)?;
+    let base = words.base();
+    check(options.merges, base, options.max_token_length)?;
     let mut pacer = Pacer::new(hook);
-    let mut learner = Learner::new(words, options, tracer, &mut pacer)?;
+    match words.sized(options.merges) {
+        Sized::Narrow(cells, weights) => run(cells, weights, base, options, tracer, &mut pacer),
+        Sized::Wide(cells, weights) => run(cells, weights, base, options, tracer, &mut pacer),
+    }
+}
+
+fn run<C: Cell>(
+    cells: Vec<C>,
+    weights: Weights,
+    base: u32,
+    options: &Options,
+    tracer: Option<Tracer>,
+    pacer: &mut Pacer<'_>,
+) -> Result<Learned> {
+    let mut learner = Learner::new(cells, weights, base, options, tracer, pacer)?;
     while learner.merges.len() < options.merges {
         let Some(pair) = learner.queue.pop(learner.floor.value(), &mut learner.state) else { break };
-        learner.merge(pair, &mut pacer)?;
+        learner.merge(pair, pacer)?;
     }
     pacer.call(learner.progress())?;
     let stopped = learner.stopped();
     let trace = learner.tracer.map(|tracer| tracer.steps);
-    Ok(Learned { base: learner.base, merges: learner.merges, counts: learner.counts, stopped, trace })
+    Ok(Learned { base, merges: learner.merges, counts: learner.counts, stopped, trace })
 }
 
 /// Refuses options that no training can meet.
@@ -145,8 +165,8 @@ pub(super) fn check(merges: usize, base: u32, max_token_length: Option<usize>) -
 }
 
 /// What the order of pairs is decided from; apart from the queue so that the queue can ask.
-struct State {
-    cells: Vec<u32>,
+struct State<C> {
+    cells: Vec<C>,
     /// The length of each symbol in cells.
     lengths: Vec<u32>,
     pairs: Pairs,
@@ -155,16 +175,16 @@ struct State {
     order: PairOrder,
 }
 
-impl State {
+impl<C: Cell> State<C> {
     /// Whether `pair` stands at `position`.
     fn occurs(&self, pair: &Pair, position: u32) -> bool {
         let position = position as usize;
-        self.cells[position] == pair.left
-            && self.cells[position + self.lengths[pair.left as usize] as usize] == pair.right
+        self.cells[position] == C::of(pair.left)
+            && self.cells[position + self.lengths[pair.left as usize] as usize] == C::of(pair.right)
     }
 }
 
-impl Ranked for State {
+impl<C: Cell> Ranked for State<C> {
     fn count(&self, pair: u32) -> u64 {
         self.pairs.get(pair).count
     }
@@ -176,21 +196,24 @@ impl Ranked for State {
             PairOrder::SmallestPair => u64::from(pair.left) << 32 | u64::from(pair.right),
             PairOrder::FirstSeen => {
                 // Dead entries never come back to life, so they are dropped for good.
-                while pair.list_len > 0 && !self.occurs(&pair, self.lists[pair.list]) {
+                while pair.list_len > 0 && !self.occurs(&pair, self.lists[pair.list as usize]) {
                     pair.list += 1;
                     pair.list_len -= 1;
                 }
                 self.pairs.records[number as usize] = pair;
-                self.lists.get(pair.list).map_or(u64::MAX, |&first| u64::from(first))
+                self.lists.get(pair.list as usize).map_or(u64::MAX, |&first| u64::from(first))
             }
         }
     }
+
+    fn prefetch(&self, pair: u32) {
+        self.pairs.prefetch_record(pair);
+    }
 }
 
-struct Learner {
-    base: u32,
-    state: State,
-    weights: super::words::Weights,
+struct Learner<C> {
+    state: State<C>,
+    weights: Weights,
     queue: Queue,
     floor: Floor,
     max_length: u64,
@@ -217,14 +240,14 @@ struct Side {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Sum {
-    weight: u64,
-    occurrences: u32,
+pub(super) struct Sum {
+    pub(super) weight: u64,
+    pub(super) occurrences: u32,
     /// Where the next occurrence goes in the lists; [`DROPPED`] for a pair that is not kept.
-    next: usize,
+    pub(super) next: u32,
 }
 
-const DROPPED: usize = usize::MAX;
+pub(super) const DROPPED: u32 = u32::MAX;
 
 impl Side {
     #[inline]
@@ -243,7 +266,7 @@ impl Side {
         for (neighbour, position) in self.found.drain(..) {
             let next = &mut self.sums[neighbour as usize].next;
             if *next != DROPPED {
-                lists[*next] = position;
+                lists[*next as usize] = position;
                 *next += 1;
             }
         }
@@ -253,45 +276,50 @@ impl Side {
     }
 }
 
-impl Learner {
-    fn new(words: Words, options: &Options, tracer: Option<Tracer>, pacer: &mut Pacer<'_>) -> Result<Self> {
+impl<C: Cell> Learner<C> {
+    fn new(
+        cells: Vec<C>,
+        mut weights: Weights,
+        base: u32,
+        options: &Options,
+        tracer: Option<Tracer>,
+        pacer: &mut Pacer<'_>,
+    ) -> Result<Self> {
         let max_length = options.max_token_length.map_or(u64::MAX, |length| length as u64);
-        let taken = Taken::new(options.taken.clone(), words.base);
+        let taken = Taken::new(options.taken.clone(), base);
         let min_frequency = options.min_frequency.max(1);
         // A trace tells of pairs that will not be merged: no bound but the frequency then.
         let floor = if taken.is_empty() && tracer.is_none() {
-            let short = words.iter().filter(|(cells, _)| cells.len() as u64 <= max_length);
+            let short = weights.iter(cells.len()).filter(|(word, _)| word.len() as u64 <= max_length);
             Floor::new(short.map(|(_, weight)| weight), options.merges, min_frequency)
         } else {
             Floor::flat(options.merges, min_frequency)
         };
         let start = Progress { stage: Stage::Merge, done: 0, total: Some(options.merges as u64) };
         pacer.call(start)?;
-        let mut tally = InitialPairs::new(words.base);
-        for (cells, weight) in words.iter() {
-            let length = cells.len();
-            for position in cells.start..cells.end - 1 {
-                tally.add(words.cells[position], words.cells[position + 1], weight)?;
+        let mut tally = InitialPairs::new(base);
+        for (word, weight) in weights.iter(cells.len()) {
+            let length = word.len();
+            for pair in cells[word].windows(2) {
+                tally.add(pair[0].symbol(), pair[1].symbol(), weight)?;
             }
             pacer.spend(length, || start)?;
         }
         let (pairs, mut next) = tally.keep(floor.value(), &taken)?;
-        let mut lists = vec![0; next.total];
-        for (cells, _) in words.iter() {
-            let length = cells.len();
-            for position in cells.start..cells.end - 1 {
-                if let Some(entry) = next.entry(words.cells[position], words.cells[position + 1]) {
-                    lists[entry] = position as u32;
+        let mut lists = vec![0; next.total as usize];
+        for (word, _) in weights.iter(cells.len()) {
+            let length = word.len();
+            for (position, pair) in (word.start as u32..).zip(cells[word].windows(2)) {
+                if let Some(entry) = next.entry(pair[0].symbol(), pair[1].symbol()) {
+                    lists[entry as usize] = position;
                 }
             }
             pacer.spend(length, || start)?;
         }
         drop(next);
-        let Words { cells, mut weights, base, .. } = words;
         weights.index(cells.len());
         let numbers = 0..pairs.records.len() as u32;
         let mut learner = Self {
-            base,
             live: lists.len(),
             state: State { cells, lengths: vec![1; base as usize], pairs, lists, order: options.order },
             weights,
@@ -328,7 +356,7 @@ impl Learner {
     fn merge(&mut self, number: u32, pacer: &mut Pacer<'_>) -> Result<()> {
         let pair = *self.state.pairs.get(number);
         if let Some(tracer) = &mut self.tracer {
-            let symbols = |state: &State, pair| (state.pairs.get(pair).left, state.pairs.get(pair).right);
+            let symbols = |state: &State<C>, pair| (state.pairs.get(pair).left, state.pairs.get(pair).right);
             tracer.choose(number, self.floor.value(), &mut self.state, symbols);
             tracer.fell(pair.count, 0);
         }
@@ -341,44 +369,48 @@ impl Learner {
         self.right.sums.push(Sum::default());
         // `merged a` that turned into `merged merged` when the next occurrence was merged.
         let mut overtaken = 0;
-        let mut position = pair.list;
-        let end = pair.list + pair.list_len as usize;
-        while position < end {
-            let chunk = position..end.min(position + CHUNK);
-            pacer.spend(chunk.len() + 8, || self.progress())?;
-            position = chunk.end;
-            let cells = &mut self.state.cells[..];
-            for group in self.state.lists[chunk].chunks(AHEAD) {
-                let mut ahead = [(0, Near::default()); AHEAD];
-                for (slot, &at) in ahead.iter_mut().zip(group) {
-                    *slot = (cells[at as usize], self.weights.near(at));
+        let list = pair.list as usize..(pair.list + pair.list_len) as usize;
+        let (mut from, length_of_list) = (0, list.len());
+        while from < length_of_list {
+            let to = length_of_list.min(from + CHUNK);
+            pacer.spend(to - from + 8, || self.progress())?;
+            let State { cells, lists, lengths, .. } = &mut self.state;
+            let list = &lists[list.clone()];
+            let cells = &mut cells[..];
+            for index in from..to {
+                if let Some(&later) = list.get(index + AHEAD) {
+                    prefetch(cells, later as usize);
+                    self.weights.prefetch_block(later);
                 }
-                for (&at, &(seen, near)) in group.iter().zip(&ahead) {
-                    let start = at as usize;
-                    if seen != a || cells[start] != a || cells[start + a_length] != b {
-                        continue;
-                    }
-                    let (x, y) = (cells[start - 1], cells[start + length]);
-                    // Inner cells first: for a short pair these are its ends, and get the id.
-                    cells[start + a_length - 1] = INSIDE;
-                    cells[start + a_length] = INSIDE;
-                    cells[start] = merged;
-                    cells[start + length - 1] = merged;
-                    let weight = self.weights.at(at, near);
-                    if x == merged {
-                        // `merged merged`, listed on the right only; the count of `merged a` was one too high.
-                        overtaken += weight;
-                        self.right.add(merged, at - length as u32, weight);
-                    } else if x != EDGE {
-                        self.left.add(x, at - self.state.lengths[x as usize], weight);
-                    }
-                    if y != EDGE {
-                        self.right.add(y, at, weight);
-                    } else if x == EDGE {
-                        self.floor.word_finished(weight);
-                    }
+                if let Some(&later) = list.get(index + AHEAD_WORD) {
+                    self.weights.prefetch_word(later);
+                }
+                let at = list[index];
+                let start = at as usize;
+                if cells[start] != C::of(a) || cells[start + a_length] != C::of(b) {
+                    continue;
+                }
+                let (x, y) = (cells[start - 1], cells[start + length]);
+                // Inner cells first: for a short pair these are its ends, and get the id.
+                cells[start + a_length - 1] = C::INSIDE;
+                cells[start + a_length] = C::INSIDE;
+                cells[start] = C::of(merged);
+                cells[start + length - 1] = C::of(merged);
+                let weight = self.weights.at(at);
+                if x == C::of(merged) {
+                    // `merged merged`, listed on the right only; the count of `merged a` was one too high.
+                    overtaken += weight;
+                    self.right.add(merged, at - length as u32, weight);
+                } else if x != C::EDGE {
+                    self.left.add(x.symbol(), at - lengths[x.symbol() as usize], weight);
+                }
+                if y != C::EDGE {
+                    self.right.add(y.symbol(), at, weight);
+                } else if x == C::EDGE {
+                    self.floor.word_finished(weight);
                 }
             }
+            from = to;
         }
         self.merges.push((a, b));
         self.counts.push(pair.count);
@@ -395,20 +427,39 @@ impl Learner {
         let (a, b) = (pair.left, pair.right);
         let first_new = self.state.pairs.records.len() as u32;
         let mut end = self.state.lists.len();
-        for index in 0..self.left.touched.len() {
-            let x = self.left.touched[index];
-            let sum = self.left.sums[x as usize];
-            self.take(x, a, pair, sum.weight);
-            self.left.sums[x as usize].next = self.make(x, merged, sum.weight, sum.occurrences, &mut end)?;
-        }
-        for index in 0..self.right.touched.len() {
-            let y = self.right.touched[index];
-            let sum = self.right.sums[y as usize];
-            if y != merged {
-                self.take(b, y, pair, sum.weight);
+        let mut from = 0;
+        while from < self.left.touched.len() {
+            let together = from..self.left.touched.len().min(from + TOGETHER);
+            for &x in &self.left.touched[together.clone()] {
+                self.state.pairs.prefetch(x, a);
+                self.state.pairs.prefetch(x, merged);
             }
-            let gain = sum.weight - if y == a { overtaken } else { 0 };
-            self.right.sums[y as usize].next = self.make(merged, y, gain, sum.occurrences, &mut end)?;
+            from = together.end;
+            for index in together {
+                let x = self.left.touched[index];
+                let sum = self.left.sums[x as usize];
+                self.take(x, a, pair, sum.weight);
+                self.left.sums[x as usize].next =
+                    self.make(x, merged, sum.weight, sum.occurrences, &mut end)?;
+            }
+        }
+        from = 0;
+        while from < self.right.touched.len() {
+            let together = from..self.right.touched.len().min(from + TOGETHER);
+            for &y in &self.right.touched[together.clone()] {
+                self.state.pairs.prefetch(b, y);
+                self.state.pairs.prefetch(merged, y);
+            }
+            from = together.end;
+            for index in together {
+                let y = self.right.touched[index];
+                let sum = self.right.sums[y as usize];
+                if y != merged {
+                    self.take(b, y, pair, sum.weight);
+                }
+                let gain = sum.weight - if y == a { overtaken } else { 0 };
+                self.right.sums[y as usize].next = self.make(merged, y, gain, sum.occurrences, &mut end)?;
+            }
         }
         let lists = &mut self.state.lists;
         if end > lists.capacity() {
@@ -444,14 +495,7 @@ impl Learner {
     /// Keeps a new pair if it can still be merged; gives the place of its list, which ends at the new `end`.
     ///
     /// `occurrences` may count some that died within the same merge.
-    fn make(
-        &mut self,
-        left: u32,
-        right: u32,
-        count: u64,
-        occurrences: u32,
-        end: &mut usize,
-    ) -> Result<usize> {
+    fn make(&mut self, left: u32, right: u32, count: u64, occurrences: u32, end: &mut usize) -> Result<u32> {
         let length =
             u64::from(self.state.lengths[left as usize]) + u64::from(self.state.lengths[right as usize]);
         if count < self.floor.value()
@@ -460,8 +504,11 @@ impl Learner {
         {
             return Ok(DROPPED);
         }
-        let list = *end;
+        let list = *end as u32;
         *end += occurrences as usize;
+        if *end >= DROPPED as usize {
+            return Err(super::initial::too_many_occurrences());
+        }
         self.state.pairs.insert(Pair { left, right, count, list, list_len: occurrences })?;
         Ok(list)
     }
@@ -475,8 +522,9 @@ impl Learner {
             if pair.count < floor {
                 pair.list_len = 0;
             } else if length > 0 {
-                self.state.lists.copy_within(pair.list..pair.list + length, end);
-                pair.list = end;
+                let list = pair.list as usize;
+                self.state.lists.copy_within(list..list + length, end);
+                pair.list = end as u32;
                 end += length;
             }
         }
@@ -489,106 +537,23 @@ impl Learner {
             return Stopped::VocabSize;
         }
         let cells = &self.state.cells;
-        let length = |symbol: u32| self.state.lengths.get(symbol as usize).map(|&length| length as usize);
+        let length = |cell: C| self.state.lengths.get(cell.symbol() as usize).map(|&length| length as usize);
         let mut position = 0;
         while position + 1 < cells.len() {
             let Some(left) = length(cells[position]) else {
                 position += 1;
                 continue;
             };
-            let symbol = cells[position];
+            let symbol = cells[position].symbol();
             position += left;
             let pair_length = length(cells[position]).map(|right| (left + right) as u64);
             if pair_length.is_some_and(|length| {
                 length <= self.max_length
-                    && !self.taken.forbids(symbol, cells[position], length, &self.merges)
+                    && !self.taken.forbids(symbol, cells[position].symbol(), length, &self.merges)
             }) {
                 return Stopped::MinFrequency;
             }
         }
         Stopped::NoPairs
-    }
-}
-
-/// Counts the pairs of initial symbols: in a square table for bytes, by hash for larger alphabets.
-struct InitialPairs {
-    base: u32,
-    square: Vec<Sum>,
-    hashed: Pairs,
-}
-
-/// The largest alphabet with a square table (1.5 MiB).
-const SQUARE: u32 = 256;
-
-impl InitialPairs {
-    fn new(base: u32) -> Self {
-        let square = if base <= SQUARE { vec![Sum::default(); (base * base) as usize] } else { Vec::new() };
-        Self { base, square, hashed: Pairs::new() }
-    }
-
-    #[inline]
-    fn add(&mut self, left: u32, right: u32, weight: u64) -> Result<()> {
-        if let Some(sum) = self.square.get_mut(left as usize * self.base as usize + right as usize) {
-            sum.weight += weight;
-            sum.occurrences += 1;
-        } else if let Some(number) = self.hashed.find(left, right) {
-            let record = &mut self.hashed.records[number];
-            record.count += weight;
-            record.list_len += 1;
-        } else {
-            self.hashed.insert(Pair { left, right, count: weight, list: 0, list_len: 1 })?;
-        }
-        Ok(())
-    }
-
-    /// The pairs with a count from `floor` on that may be merged, and where their occurrences go.
-    fn keep(mut self, floor: u64, taken: &Taken) -> Result<(Pairs, InitialLists)> {
-        let mut pairs = Pairs::new();
-        let mut total = 0;
-        let base = self.base.max(1);
-        for (index, sum) in (0..).zip(&mut self.square) {
-            sum.next = DROPPED;
-            let (left, right) = (index / base, index % base);
-            if sum.occurrences > 0 && sum.weight >= floor && !taken.forbids(left, right, 2, &[]) {
-                let list_len = sum.occurrences;
-                pairs.insert(Pair { left, right, count: sum.weight, list: total, list_len })?;
-                sum.next = total;
-                total += list_len as usize;
-            }
-        }
-        for record in &mut self.hashed.records {
-            record.list = DROPPED;
-            if record.count >= floor && !taken.forbids(record.left, record.right, 2, &[]) {
-                pairs.insert(Pair { list: total, ..*record })?;
-                record.list = total;
-                total += record.list_len as usize;
-            }
-        }
-        Ok((pairs, InitialLists { tally: self, total }))
-    }
-}
-
-struct InitialLists {
-    tally: InitialPairs,
-    total: usize,
-}
-
-impl InitialLists {
-    /// The place of the next occurrence of a pair, if the pair is kept.
-    #[inline]
-    fn entry(&mut self, left: u32, right: u32) -> Option<usize> {
-        let tally = &mut self.tally;
-        let next =
-            if let Some(sum) = tally.square.get_mut(left as usize * tally.base as usize + right as usize) {
-                &mut sum.next
-            } else {
-                let number = tally.hashed.find(left, right)?;
-                &mut tally.hashed.records[number].list
-            };
-        let entry = *next;
-        (entry != DROPPED).then(|| {
-            *next += 1;
-            entry
-        })
     }
 }

@@ -3,8 +3,11 @@
 //! Order matters: the tie rule `first_seen` asks which pair stands first in the text, and counts of consecutive texts
 //! joined with [`PretokenCounts::absorb`] equal the counts of the whole.
 
+use std::ops::Range;
+
+use super::prefetch::prefetch;
 use crate::error::{Error, Result};
-use crate::pretokenize::PreTokenizer;
+use crate::pretokenize::{PreTokenizer, Window};
 
 /// Pre-tokens up to this length are stored and compared inside their entry; most are shorter.
 const INLINE: usize = 15;
@@ -23,15 +26,17 @@ const MASKS: [u128; INLINE + 1] = {
     masks
 };
 
-/// Pre-tokens looked up together: their slots are read before any is needed, so that the waits for memory overlap.
-const AHEAD: usize = 32;
+/// Pre-tokens looked up together: their slots, then their entries are asked for before any is needed.
+const AHEAD: usize = 128;
+/// Bytes of text for one slot, where the size of the text is known: room without growing for most texts.
+const BYTES_PER_SLOT: u64 = 96;
+/// The most slots made room for on account of the size of the text (8 MiB); a large text may repeat itself.
+const MOST_SLOTS_AHEAD: u64 = 1 << 20;
 
-/// A look-up under way; of a long pre-token, nothing (no key is 0).
-#[derive(Clone, Copy, Default)]
+/// Look-ups under way; the key of a long pre-token is 0, which is no key.
 struct Ahead {
-    key: u128,
-    hash: u64,
-    found: u64,
+    keys: [u128; AHEAD],
+    hashes: [u64; AHEAD],
 }
 
 /// A pre-token and its count. `key` is the bytes, zeros, and the length; or arena offset (8), length (7), `IN_ARENA`.
@@ -87,8 +92,6 @@ pub struct PretokenCounts {
     /// place in `entries` plus one; 0 is free. 8 bytes keep the table in cache; growing moves no entry.
     slots: Vec<u64>,
     total: u64,
-    /// Scratch of `count_text`.
-    ends: Vec<usize>,
 }
 
 impl Default for PretokenCounts {
@@ -100,13 +103,19 @@ impl Default for PretokenCounts {
 impl PretokenCounts {
     /// No pre-tokens yet.
     pub fn new() -> Self {
-        Self {
-            entries: Vec::new(),
-            arena: Vec::new(),
-            slots: vec![0; FIRST_SLOTS],
-            total: 0,
-            ends: Vec::new(),
-        }
+        Self { entries: Vec::new(), arena: Vec::new(), slots: vec![0; FIRST_SLOTS], total: 0 }
+    }
+
+    /// None yet, with room for those that `bytes` of text usually hold.
+    pub(super) fn for_text(bytes: u64) -> Self {
+        let slots = (bytes / BYTES_PER_SLOT).clamp(FIRST_SLOTS as u64, MOST_SLOTS_AHEAD);
+        Self { slots: vec![0; slots.next_power_of_two() as usize], ..Self::new() }
+    }
+
+    /// None yet, with room for `distinct` of them.
+    pub(super) fn with_room(distinct: usize) -> Self {
+        let slots = distinct.saturating_mul(2).max(FIRST_SLOTS).next_power_of_two();
+        Self { slots: vec![0; slots], entries: Vec::with_capacity(distinct), ..Self::new() }
     }
 
     /// How many distinct pre-tokens there are.
@@ -166,47 +175,49 @@ impl PretokenCounts {
         text: &[u8],
         tick: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
-        let mut ends = std::mem::take(&mut self.ends);
         let mut blocks = pretokenizer.blocks(text);
-        let mut start = 0;
-        let counted = loop {
-            match blocks.next(&mut ends) {
-                Ok(true) => {}
-                Ok(false) => break Ok(()),
-                Err(error) => break Err(error),
+        let mut window = Window::default();
+        while blocks.next_window(&mut window)? {
+            if window.ends.is_empty() {
+                self.add(&text[window.start..window.end], 1)?;
+            } else {
+                self.count_window(&text[window.start..], &window.ends)?;
             }
-            if let Err(error) = self.count_block(text, start, &ends) {
-                break Err(error);
-            }
-            let end = ends.last().copied().unwrap_or(start);
-            if let Err(error) = tick(end - start) {
-                break Err(error);
-            }
-            start = end;
-        };
-        self.ends = ends;
-        counted
+            tick(window.end - window.start)?;
+        }
+        Ok(())
     }
 
-    fn count_block(&mut self, text: &[u8], mut start: usize, ends: &[usize]) -> Result<()> {
-        // Checked once for the block: no single count can be larger than the total.
+    /// Counts the pre-tokens that end at `ends` in `text`, the first from 0 on. What follows them is only looked at.
+    fn count_window(&mut self, text: &[u8], ends: &[u32]) -> Result<()> {
+        // Checked once for the window: no single count can be larger than the total.
         let total = self.total_with(ends.len() as u64)?;
+        let mut ahead = Ahead { keys: [0; AHEAD], hashes: [0; AHEAD] };
+        let mut start = 0;
         for ends in ends.chunks(AHEAD) {
-            let mut ahead = [Ahead::default(); AHEAD];
+            let mask = self.slots.len() - 1;
             let mut from = start;
-            for (ahead, &end) in ahead.iter_mut().zip(ends) {
+            for ((key, hash), &end) in ahead.keys.iter_mut().zip(&mut ahead.hashes).zip(ends) {
+                let end = end as usize;
+                *key = 0;
                 if end - from <= INLINE {
-                    let key = inline_key(text, from, end - from);
-                    let hash = hash_inline(key);
-                    *ahead = Ahead { key, hash, found: self.slots[hash as usize & (self.slots.len() - 1)] };
+                    *key = inline_key(text, from, end - from);
+                    *hash = hash_inline(*key);
+                    prefetch(&self.slots, *hash as usize & mask);
                 }
                 from = end;
             }
-            for (ahead, &end) in ahead.iter().zip(ends) {
-                if ahead.key == 0 {
+            for &hash in &ahead.hashes[..ends.len()] {
+                // A free slot wraps to a number that is no entry.
+                let found = self.slots[hash as usize & mask];
+                prefetch(&self.entries, (found as u32).wrapping_sub(1) as usize);
+            }
+            for ((&key, &hash), &end) in ahead.keys.iter().zip(&ahead.hashes).zip(ends) {
+                let end = end as usize;
+                if key == 0 {
                     self.add_in_arena(&text[start..end], 1)?;
-                } else if !self.count_found(ahead) {
-                    self.add_inline(ahead.key, ahead.hash, 1)?;
+                } else {
+                    self.add_inline(key, hash, 1)?;
                 }
                 start = end;
             }
@@ -215,53 +226,53 @@ impl PretokenCounts {
         Ok(())
     }
 
-    /// Counts one more of the entry that the slot read ahead names, if it is the right one. It names the same entry
-    /// whatever was added since: entries never move.
-    #[inline]
-    fn count_found(&mut self, ahead: &Ahead) -> bool {
-        if ahead.found >> 32 != ahead.hash >> 32 {
-            return false;
-        }
-        // A free slot wraps to a number that is no entry.
-        let entry = self.entries.get_mut((ahead.found as u32).wrapping_sub(1) as usize);
-        match entry.filter(|entry| u128::from_le_bytes(entry.key) == ahead.key) {
-            Some(entry) => {
-                entry.count += 1;
-                true
-            }
-            None => false,
-        }
-    }
-
     /// Adds the counts of a later stretch of text: the result is that of both stretches counted in a row.
     pub fn absorb(&mut self, later: Self) -> Result<()> {
         if self.is_empty() {
             *self = later;
             return Ok(());
         }
-        self.absorb_from(&later)
+        self.absorb_range(&later, 0..later.len())
     }
 
-    pub(super) fn absorb_from(&mut self, later: &Self) -> Result<()> {
-        let total = self.total_with(later.total)?;
-        for entry in &later.entries {
-            if entry.is_inline() {
-                let key = u128::from_le_bytes(entry.key);
-                self.add_inline(key, hash_inline(key), entry.count)?;
-            } else {
-                self.add_in_arena(entry.bytes(&later.arena), entry.count)?;
+    /// Adds some entries of a later stretch, in their order.
+    fn absorb_range(&mut self, later: &Self, range: Range<usize>) -> Result<()> {
+        let entries = &later.entries[range];
+        let added = entries.iter().try_fold(0, |sum, entry| sum_of_counts(sum, entry.count))?;
+        let total = self.total_with(added)?;
+        for entries in entries.chunks(AHEAD) {
+            let mask = self.slots.len() - 1;
+            for entry in entries.iter().filter(|entry| entry.is_inline()) {
+                prefetch(&self.slots, hash_inline(u128::from_le_bytes(entry.key)) as usize & mask);
+            }
+            for entry in entries {
+                if entry.is_inline() {
+                    let key = u128::from_le_bytes(entry.key);
+                    self.add_inline(key, hash_inline(key), entry.count)?;
+                } else {
+                    self.add_in_arena(entry.bytes(&later.arena), entry.count)?;
+                }
             }
         }
         self.total = total;
         Ok(())
     }
 
-    /// Forgets everything and keeps the memory.
-    pub(super) fn clear(&mut self) {
-        self.entries.clear();
-        self.arena.clear();
-        self.slots.fill(0);
-        self.total = 0;
+    /// Joins counts of several parts of one text. A `stretch` is the number of a part and the entries that first
+    /// appeared there; stretches are in the order of the text.
+    pub(super) fn join(parts: Vec<Self>, stretches: &[(usize, Range<usize>)]) -> Result<Self> {
+        // An upper bound; parts of one text share most of their frequent pre-tokens, not their rare ones.
+        let mut all = Self::with_room(parts.iter().map(Self::len).sum());
+        let parts: Vec<Self> = parts.into_iter().map(|part| Self { slots: Vec::new(), ..part }).collect();
+        for (part, range) in stretches {
+            all.absorb_range(&parts[*part], range.clone())?;
+        }
+        Ok(all)
+    }
+
+    /// The memory it takes, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(&self.slots[..]) + self.entries.capacity() * size_of::<Entry>() + self.arena.capacity()
     }
 
     /// The sum of the lengths of the distinct pre-tokens.
@@ -270,11 +281,7 @@ impl PretokenCounts {
     }
 
     fn total_with(&self, count: u64) -> Result<u64> {
-        self.total.checked_add(count).ok_or_else(|| {
-            Error::Training(
-                "the counts of the pre-tokens add up to more than 64 bits; scale them down".into(),
-            )
-        })
+        sum_of_counts(self.total, count)
     }
 
     // Counts are not checked below: each is part of the total, which was.
@@ -354,6 +361,12 @@ impl PretokenCounts {
         }
         self.slots = slots;
     }
+}
+
+pub(super) fn sum_of_counts(total: u64, count: u64) -> Result<u64> {
+    total.checked_add(count).ok_or_else(|| {
+        Error::Training("the counts of the pre-tokens add up to more than 64 bits; scale them down".into())
+    })
 }
 
 fn tagged(hash: u64, place: u32) -> u64 {

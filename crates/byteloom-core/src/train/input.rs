@@ -18,7 +18,7 @@ pub enum InvalidUtf8 {
 
 /// A file in the course of being read: the text that is not counted yet.
 pub(crate) struct Document<'r> {
-    reader: &'r mut dyn Read,
+    reader: &'r mut (dyn Read + Send),
     path: &'r Path,
     invalid: InvalidUtf8,
     /// Text, and behind `checked` up to 3 bytes of a character that the next block goes on with.
@@ -32,7 +32,7 @@ pub(crate) struct Document<'r> {
 }
 
 impl<'r> Document<'r> {
-    pub(crate) fn new(reader: &'r mut dyn Read, path: &'r Path, invalid: InvalidUtf8) -> Self {
+    pub(crate) fn new(reader: &'r mut (dyn Read + Send), path: &'r Path, invalid: InvalidUtf8) -> Self {
         Self { reader, path, invalid, buffer: Vec::new(), checked: 0, offset: 0, replaced: 0, at_end: false }
     }
 
@@ -49,6 +49,15 @@ impl<'r> Document<'r> {
     /// Forgets the first `length` bytes of the text.
     pub(crate) fn drop_front(&mut self, length: usize) {
         self.buffer.drain(..length);
+        self.checked -= length;
+    }
+
+    /// Moves the first `length` bytes of the text to `text`, in place of what is there; its memory is used again.
+    pub(crate) fn take_front(&mut self, length: usize, text: &mut Vec<u8>) {
+        text.clear();
+        text.extend_from_slice(&self.buffer[length..]);
+        std::mem::swap(&mut self.buffer, text);
+        text.truncate(length);
         self.checked -= length;
     }
 

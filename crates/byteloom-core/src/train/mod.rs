@@ -6,11 +6,16 @@
 pub mod bpe;
 mod counts;
 mod floor;
+mod initial;
 pub(crate) mod input;
 mod pairs;
 mod parallel;
+mod prefetch;
 pub(crate) mod progress;
 mod queue;
+mod run;
+mod store;
+mod store_file;
 mod symbols;
 mod taken;
 mod tie;
@@ -29,6 +34,7 @@ pub use bpe::{Learned, Stopped};
 pub use counts::PretokenCounts;
 pub use input::InvalidUtf8;
 pub use progress::{Hook, Progress, Stage};
+pub use store::{CountConfig, CountFigures, CountStore, Counting};
 pub use symbols::Symbols;
 pub use tie::TieBreak;
 pub use trace::TraceStep;
@@ -103,14 +109,10 @@ pub struct TrainReport {
     pub merge_time: Duration,
 }
 
-/// Bytes of a file that a thread counts at a time. Larger blocks mean fewer tables to absorb, smaller ones less memory.
-const BLOCK: usize = 4 << 20;
-/// The same for a single thread, which absorbs nothing: the block stays in the cache.
-const BLOCK_ALONE: usize = 1 << 20;
+/// Bytes of a file that a thread counts at a time: they stay in its cache from reading to counting.
+const BLOCK: usize = 256 << 10;
 /// The fewest bytes worth a thread of their own.
 const LEAST_SHARE: usize = 256 << 10;
-/// The most that is read at a time.
-const MOST_READ: usize = 64 << 20;
 
 /// Learns a byte-level BPE vocabulary from text.
 ///
@@ -138,6 +140,8 @@ pub struct Trainer {
     documents: u64,
     bytes: u64,
     invalid_bytes: u64,
+    /// Special tokens in text that was counted elsewhere.
+    specials_fed: u64,
     count_time: Duration,
 }
 
@@ -168,12 +172,13 @@ impl Trainer {
         bpe::check(config.merges, symbols, config.max_token_length)?;
         let splitter = Splitter { pretokenizer, specials };
         Ok(Self {
-            block: if config.threads == 1 { BLOCK_ALONE } else { BLOCK.saturating_mul(config.threads) },
+            block: BLOCK,
             counter: Counter::new(splitter, config.threads, LEAST_SHARE),
             config,
             documents: 0,
             bytes: 0,
             invalid_bytes: 0,
+            specials_fed: 0,
             count_time: Duration::ZERO,
         })
     }
@@ -184,16 +189,19 @@ impl Trainer {
     }
 
     /// What has been counted so far.
-    pub fn counts(&self) -> &PretokenCounts {
-        &self.counter.tally.counts
+    ///
+    /// # Errors
+    /// [`Error::Training`] where the sum of all counts leaves 64 bits.
+    pub fn counts(&mut self) -> Result<&PretokenCounts> {
+        self.counter.counts().map(|counts| &*counts)
     }
 
     /// The distinct characters of everything fed, ascending: the initial symbols of [`Symbols::Characters`].
     ///
     /// # Errors
     /// [`Error::Text`] for a pre-token that is not UTF-8.
-    pub fn characters(&self) -> Result<Vec<char>> {
-        symbols::distinct_characters(self.counts())
+    pub fn characters(&mut self) -> Result<Vec<char>> {
+        symbols::distinct_characters(self.counts()?)
     }
 
     /// Asks for another number of merges, where it follows from the number of characters.
@@ -203,7 +211,41 @@ impl Trainer {
 
     /// Adds counts made elsewhere, as the counts of text that follows what was fed before.
     pub fn feed_counts(&mut self, counts: PretokenCounts) -> Result<()> {
-        self.counter.tally.counts.absorb(counts)
+        self.counter.absorb(counts)
+    }
+
+    /// Takes counts of text of any size, as those of text that follows what was fed before.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where they were made with another pattern or other special tokens, or where the rule for
+    /// ties asks for places that they do not have.
+    pub fn feed_store(&mut self, store: &CountStore, hook: &mut Hook<'_>) -> Result<()> {
+        let started = Instant::now();
+        let (theirs, ours) = (store.config(), &self.counter.splitter.pretokenizer);
+        if theirs.pretokenizer.regex() != ours.regex() {
+            let name = |pattern: &PreTokenizer| pattern.name().unwrap_or(pattern.regex()).to_owned();
+            return Err(Error::Argument(format!(
+                "the counts were made with the pattern {:?}, and the training asks for {:?}; pass the same one",
+                name(&theirs.pretokenizer),
+                name(ours)
+            )));
+        }
+        if !store.is_ordered() && self.config.tie_break != TieBreak::SmallestPair {
+            return Err(Error::Argument(format!(
+                "the tie-break \"{}\" asks where pre-tokens stood in the text, which these counts do not say: they \
+                 come from a table of words and counts; use \"smallest_pair\"",
+                self.config.tie_break
+            )));
+        }
+        let counts = store.in_order(hook)?;
+        self.counter.absorb(counts)?;
+        let figures = store.figures();
+        self.documents += figures.documents;
+        self.bytes += figures.bytes;
+        self.invalid_bytes += figures.invalid_bytes;
+        self.specials_fed += figures.special_tokens_seen;
+        self.count_time += started.elapsed();
+        Ok(())
     }
 
     /// Counts documents, in the order given.
@@ -240,7 +282,7 @@ impl Trainer {
     /// [`Self::feed_file`] from an open reader; `path` is its name in messages.
     pub fn feed_reader(
         &mut self,
-        reader: &mut dyn Read,
+        reader: &mut (dyn Read + Send),
         path: &Path,
         invalid: InvalidUtf8,
         hook: &mut Hook<'_>,
@@ -254,23 +296,7 @@ impl Trainer {
         }
         let mut pacer = Pacer::new(hook);
         let mut document = Document::new(reader, path, invalid);
-        // A special token that begins before a cut must end before the text known: it might straddle the cut.
-        let margin = self.counter.splitter.specials.longest().max(1);
-        while !document.at_end {
-            // Growing by half keeps the search for a cut linear in texts that have none.
-            document.read(self.block.max(document.text().len() / 2).min(self.block.max(MOST_READ)))?;
-            pacer.look(|| self.counter.progress())?;
-            let text = document.text();
-            let end = if document.at_end {
-                Some(text.len())
-            } else {
-                self.counter.splitter.cut(text, text.len().saturating_sub(margin), margin)
-            };
-            if let Some(end) = end {
-                self.counter.count(&[&text[..end]], &mut pacer)?;
-                document.drop_front(end);
-            }
-        }
+        self.counter.count_document(&mut document, self.block, &mut pacer)?;
         self.documents += 1;
         self.bytes += document.bytes_read();
         self.invalid_bytes += document.replaced;
@@ -286,9 +312,11 @@ impl Trainer {
     /// Learns the merges from everything fed.
     pub fn finish(self, hook: &mut Hook<'_>) -> Result<(Learned, TrainReport)> {
         let started = Instant::now();
-        let Self { config, counter, documents, bytes, invalid_bytes, count_time, .. } = self;
-        let special_tokens_seen = counter.tally.specials;
-        let counts = counter.tally.counts;
+        let Self { config, mut counter, documents, bytes, invalid_bytes, specials_fed, count_time, .. } =
+            self;
+        let special_tokens_seen = counter.specials() + specials_fed;
+        let counts = std::mem::take(counter.counts()?);
+        drop(counter);
         let (pretokens, unique_pretokens) = (counts.total(), counts.len());
         let numbers = Numbers::new(config.symbols, config.tie_break, &counts)?;
         let words = numbers.words(&counts, config.merges, &mut Pacer::new(hook))?;

@@ -1,14 +1,18 @@
 //! Counts text on several threads, with the result of one.
 //!
-//! Each thread takes one contiguous share of the text and counts it into a table of its own; the tables are absorbed
-//! in the order of the text, so even the order of first appearance is that of a single thread. The calling thread
-//! takes the first share, straight into the table of the whole, and keeps calling the hook.
+//! Text is cut into numbered stretches. Each thread takes the next one whenever it is free and counts it into a table
+//! of its own, which lasts until everything is counted, and notes how many entries there were before each stretch. So
+//! it is known which stretch every entry of every table appeared in first, and the tables are joined stretch by
+//! stretch: even the order of first appearance is that of a single thread. The calling thread counts too, and keeps
+//! calling the hook.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, TryLockError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use super::counts::PretokenCounts;
+use super::input::Document;
 use super::progress::{Pacer, Progress, Stage};
 use crate::error::{Error, Result};
 use crate::pretokenize::PreTokenizer;
@@ -16,6 +20,12 @@ use crate::special::{Segment, SpecialMatcher};
 
 /// How long the calling thread sleeps at most between two calls of the hook, when it waits for the others.
 const NAP: Duration = Duration::from_millis(20);
+/// How often the calling thread tries to get at the document before it sleeps in between.
+const SPINS: usize = 64;
+/// How long it sleeps then; it wakes to call the hook while a slow reader keeps everyone waiting.
+const DOZE: Duration = Duration::from_millis(1);
+/// The most that is read at a time.
+const MOST_READ: usize = 64 << 20;
 /// Cuts tried before a text counts as one that cannot be cut.
 const TRIES: usize = 8;
 
@@ -26,20 +36,22 @@ pub(super) struct Splitter {
     pub(super) specials: SpecialMatcher,
 }
 
-/// What counting gives.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+/// What one thread counted.
+#[derive(Debug)]
+pub(super) struct Part {
     pub(super) counts: PretokenCounts,
     pub(super) specials: u64,
+    /// The stretches in the order of their numbers, and how many entries there were before each.
+    pub(super) stretches: Vec<(u64, usize)>,
 }
 
-impl Tally {
-    fn count(
-        &mut self,
-        splitter: &Splitter,
-        share: &[&[u8]],
-        tick: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<()> {
+impl Part {
+    fn new(bytes: u64) -> Self {
+        Self { counts: PretokenCounts::for_text(bytes), specials: 0, stretches: Vec::new() }
+    }
+
+    fn count(&mut self, splitter: &Splitter, number: u64, share: &[&[u8]], tick: Tick<'_>) -> Result<()> {
+        self.stretches.push((number, self.counts.len()));
         for text in share {
             for segment in splitter.specials.split(text) {
                 match segment {
@@ -53,6 +65,9 @@ impl Tally {
         Ok(())
     }
 }
+
+/// Told of every few thousand bytes counted; an error stops the count.
+type Tick<'t> = &'t mut dyn FnMut(usize) -> Result<()>;
 
 impl Splitter {
     /// A place near `target` and at least `margin` before the end where `text` may be cut: no pre-token and no
@@ -120,12 +135,15 @@ fn push<'t>(shares: &mut [Vec<&'t [u8]>], text: &'t [u8]) {
 #[derive(Debug)]
 pub(super) struct Counter {
     pub(super) splitter: Splitter,
-    pub(super) threads: usize,
+    threads: usize,
     /// The fewest bytes worth a thread.
     pub(super) least: usize,
-    pub(super) tally: Tally,
-    /// The tables of the other threads, kept for their memory.
-    others: Vec<Tally>,
+    /// One a thread; the first is that of the calling thread.
+    parts: Vec<Part>,
+    /// How many stretches there were.
+    pub(super) stretches: u64,
+    /// A document is left where the tables take more memory than this.
+    pub(super) limit: Option<usize>,
     /// Bytes counted so far, and how many there will be.
     pub(super) done: u64,
     pub(super) expected: Option<u64>,
@@ -137,8 +155,9 @@ impl Counter {
             splitter,
             threads,
             least,
-            tally: Tally::default(),
-            others: Vec::new(),
+            parts: Vec::new(),
+            stretches: 0,
+            limit: None,
             done: 0,
             expected: None,
         }
@@ -148,73 +167,252 @@ impl Counter {
         Progress { stage: Stage::Count, done: self.done, total: self.expected }
     }
 
+    /// Special tokens met.
+    pub(super) fn specials(&self) -> u64 {
+        self.parts.iter().map(|part| part.specials).sum()
+    }
+
+    /// The counts of everything, in the order of first appearance.
+    pub(super) fn counts(&mut self) -> Result<&mut PretokenCounts> {
+        if self.parts.len() > 1 {
+            let specials = self.specials();
+            let parts = std::mem::take(&mut self.parts);
+            let mut order = Vec::new();
+            for (index, part) in parts.iter().enumerate() {
+                let ends = part.stretches.iter().skip(1).map(|&(_, begin)| begin);
+                for (&(number, begin), end) in part.stretches.iter().zip(ends.chain([part.counts.len()])) {
+                    order.push((number, index, begin..end));
+                }
+            }
+            order.sort_unstable_by_key(|(number, ..)| *number);
+            let order: Vec<_> = order.into_iter().map(|(_, index, range)| (index, range)).collect();
+            let counts = PretokenCounts::join(parts.into_iter().map(|part| part.counts).collect(), &order)?;
+            self.parts.push(Part { counts, specials, stretches: vec![(0, 0)] });
+        }
+        self.need_parts(1);
+        if self.parts[0].stretches.is_empty() {
+            self.parts[0].stretches.push((self.stretches, 0));
+            self.stretches += 1;
+        }
+        Ok(&mut self.parts[0].counts)
+    }
+
+    /// What the tables take, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.parts.iter().map(|part| part.counts.memory()).sum()
+    }
+
+    /// Gives away what was counted and begins anew, with later stretches.
+    pub(super) fn take_parts(&mut self) -> Vec<Part> {
+        std::mem::take(&mut self.parts)
+    }
+
+    fn need_parts(&mut self, parts: usize) {
+        let bytes = if self.limit.is_some() { 0 } else { self.expected.unwrap_or(0) };
+        while self.parts.len() < parts {
+            self.parts.push(Part::new(bytes));
+        }
+    }
+
+    /// Adds counts made elsewhere, as those of the next stretch.
+    pub(super) fn absorb(&mut self, counts: PretokenCounts) -> Result<()> {
+        self.counts()?.absorb(counts)
+    }
+
     /// Counts `documents`, each on its own.
     pub(super) fn count(&mut self, documents: &[&[u8]], pacer: &mut Pacer<'_>) -> Result<()> {
         let shares = self.splitter.shares(documents, self.threads, self.least);
-        let Some((first, rest)) = shares.split_first() else { return Ok(()) };
-        self.others.resize_with(self.others.len().max(rest.len()), Tally::default);
+        let first = self.stretches;
+        self.stretches += shares.len() as u64;
+        let next = AtomicUsize::new(0);
+        self.on_threads(shares.len(), pacer, |splitter, part, _, tick| {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(share) = shares.get(index) else { return Ok(()) };
+                part.count(splitter, first + index as u64, share, tick)?;
+            }
+        })
+    }
+
+    /// Counts a document that is read in blocks of about `block` bytes: all of it, or as much as the limit allows.
+    ///
+    /// Memory is bounded by a block for each thread, except where the pattern has no place to cut the text.
+    pub(super) fn count_document(
+        &mut self,
+        document: &mut Document<'_>,
+        block: usize,
+        pacer: &mut Pacer<'_>,
+    ) -> Result<()> {
+        let mut source = Source { document, block, number: self.stretches, waiting: None };
+        let mut first = Vec::new();
+        source.waiting = source.read(&self.splitter, &mut first)?;
+        let threads = if source.document.at_end { 1 } else { self.threads };
+        let source = Mutex::new((source, first));
+        let share = self.limit.map_or(usize::MAX, |limit| limit / threads);
+        let full = AtomicBool::new(false);
+        self.on_threads(threads, pacer, |splitter, part, is_caller, tick| {
+            let mut text = Vec::new();
+            loop {
+                let number = {
+                    let mut tries = 0;
+                    let mut locked = loop {
+                        if !is_caller {
+                            break source.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                        }
+                        match source.try_lock() {
+                            Ok(locked) => break locked,
+                            Err(TryLockError::Poisoned(locked)) => break locked.into_inner(),
+                            Err(TryLockError::WouldBlock) if tries < SPINS => std::thread::yield_now(),
+                            Err(TryLockError::WouldBlock) => std::thread::park_timeout(DOZE),
+                        }
+                        tries += 1;
+                        tick(0)?;
+                    };
+                    let (source, first) = &mut *locked;
+                    match source.waiting.take() {
+                        Some(number) => {
+                            std::mem::swap(first, &mut text);
+                            Some(number)
+                        }
+                        None if full.load(Ordering::Relaxed) => None,
+                        None => source.read(splitter, &mut text)?,
+                    }
+                };
+                let Some(number) = number else { return Ok(()) };
+                part.count(splitter, number, &[&text], tick)?;
+                if part.counts.memory() > share {
+                    full.store(true, Ordering::Relaxed);
+                }
+            }
+        })?;
+        self.stretches = source.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).0.number;
+        Ok(())
+    }
+
+    /// Does `work` on up to `threads` threads, each with a part of its own; the calling thread is one of them.
+    fn on_threads(
+        &mut self,
+        threads: usize,
+        pacer: &mut Pacer<'_>,
+        work: impl Fn(&Splitter, &mut Part, bool, Tick<'_>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        if threads == 0 {
+            return Ok(());
+        }
+        self.need_parts(threads);
         let done = AtomicU64::new(self.done);
         let stop = AtomicBool::new(false);
-        let running = AtomicUsize::new(rest.len());
-        let (splitter, tally, expected) = (&self.splitter, &mut self.tally, self.expected);
+        let running = AtomicUsize::new(threads - 1);
+        let expected = self.expected;
         let progress = || {
             let done = done.load(Ordering::Relaxed);
             Progress { stage: Stage::Count, done, total: expected }
         };
-        let counted = std::thread::scope(|scope| {
+        let (splitter, work) = (&self.splitter, &work);
+        let Some((own, others)) = self.parts.split_first_mut() else { return Ok(()) };
+        let outcomes = std::thread::scope(|scope| {
             let caller = std::thread::current();
             let mut workers = Vec::new();
-            for (share, other) in rest.iter().zip(&mut self.others) {
+            let mut failed = None;
+            for part in &mut others[..threads - 1] {
                 let (caller, done, stop, running) = (caller.clone(), &done, &stop, &running);
-                let work = move || {
+                let count = move || {
                     // A custom regex has scratch memory that threads would wait for; a clone has its own.
                     let splitter = splitter.clone();
-                    let counted = other.count(&splitter, share, &mut |bytes| {
+                    let counted = work(&splitter, part, false, &mut |bytes| {
                         done.fetch_add(bytes as u64, Ordering::Relaxed);
                         if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
                     });
+                    if counted.is_err() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
                     running.fetch_sub(1, Ordering::Relaxed);
                     caller.unpark();
                     counted
                 };
-                match std::thread::Builder::new().spawn_scoped(scope, work) {
+                match std::thread::Builder::new().spawn_scoped(scope, count) {
                     Ok(worker) => workers.push(worker),
                     Err(error) => {
                         stop.store(true, Ordering::Relaxed);
-                        return Err(Error::Training(format!(
+                        failed = Some(Error::Training(format!(
                             "no thread to count with: {error}; ask for fewer threads"
                         )));
+                        break;
                     }
                 }
             }
-            let mut own = tally.count(splitter, first, &mut |bytes| {
-                done.fetch_add(bytes as u64, Ordering::Relaxed);
-                pacer.look(progress)
-            });
+            let mut outcome = match failed {
+                Some(error) => Err(error),
+                None => work(splitter, own, true, &mut |bytes| {
+                    done.fetch_add(bytes as u64, Ordering::Relaxed);
+                    if stop.load(Ordering::Relaxed) {
+                        return Err(Error::Interrupted);
+                    }
+                    pacer.look(progress)
+                }),
+            };
             // A thread that panicked is finished without having said so.
-            while own.is_ok()
+            while outcome.is_ok()
                 && running.load(Ordering::Relaxed) > 0
                 && !workers.iter().all(ScopedJoinHandle::is_finished)
             {
                 std::thread::park_timeout(NAP);
-                own = pacer.look(progress);
+                outcome = pacer.look(progress);
             }
-            if own.is_err() {
+            if outcome.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }
-            let others: Vec<Result<()>> = workers
+            let others = workers
                 .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect();
-            own.and_then(|()| others.into_iter().collect::<Result<()>>())
+                .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let mut outcomes: Vec<Result<()>> = others.collect();
+            outcomes.push(outcome);
+            outcomes
         });
         self.done = done.into_inner();
-        counted?;
-        for other in &mut self.others[..rest.len()] {
-            self.tally.counts.absorb_from(&other.counts)?;
-            self.tally.specials += std::mem::take(&mut other.specials);
-            other.counts.clear();
+        // Threads that were stopped say so; what stopped them says more.
+        let mut interrupted = Ok(());
+        for outcome in outcomes {
+            match outcome {
+                Err(Error::Interrupted) => interrupted = Err(Error::Interrupted),
+                outcome => outcome?,
+            }
         }
-        Ok(())
+        interrupted
+    }
+}
+
+/// A document from which threads take one stretch after another.
+struct Source<'d, 'r> {
+    document: &'d mut Document<'r>,
+    block: usize,
+    /// The number of the next stretch.
+    number: u64,
+    /// The number of a stretch that was read and not taken yet.
+    waiting: Option<u64>,
+}
+
+impl Source<'_, '_> {
+    /// Reads the next stretch into `text` and gives its number; `None` at the end.
+    fn read(&mut self, splitter: &Splitter, text: &mut Vec<u8>) -> Result<Option<u64>> {
+        // A special token that begins before a cut must end before the text known: it might straddle the cut.
+        let margin = splitter.specials.longest().max(1);
+        while !self.document.at_end {
+            // Growing by half keeps the search for a cut linear in texts that have none.
+            let more = self.block.max(self.document.text().len() / 2);
+            self.document.read(more.min(self.block.max(MOST_READ)))?;
+            let known = self.document.text();
+            let end = if self.document.at_end {
+                Some(known.len())
+            } else {
+                splitter.cut(known, known.len().saturating_sub(margin), margin)
+            };
+            if let Some(end) = end {
+                self.document.take_front(end, text);
+                self.number += 1;
+                return Ok(Some(self.number - 1));
+            }
+        }
+        Ok(None)
     }
 }

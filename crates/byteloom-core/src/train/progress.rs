@@ -9,6 +9,8 @@ use crate::error::Result;
 pub enum Stage {
     /// Text is cut into pre-tokens, which are counted. Measured in bytes of text.
     Count,
+    /// Counts are sorted, joined or written. Measured in distinct pre-tokens.
+    Sort,
     /// Merges are learned. Measured in merges.
     Merge,
 }
@@ -18,6 +20,7 @@ impl Stage {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Count => "count",
+            Self::Sort => "sort",
             Self::Merge => "merge",
         }
     }

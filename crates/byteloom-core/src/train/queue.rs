@@ -16,6 +16,8 @@ pub(super) trait Ranked {
     fn count(&self, pair: u32) -> u64;
     /// The smaller, the earlier among equal counts; distinct for distinct pairs. It may change only with the count.
     fn tie(&mut self, pair: u32) -> u64;
+    /// The count will be asked for soon.
+    fn prefetch(&self, _pair: u32) {}
 }
 
 #[derive(Debug)]
@@ -72,7 +74,11 @@ impl Queue {
             }
             self.top -= 1;
             let mut current = std::mem::take(&mut self.current).into_vec();
-            for pair in std::mem::take(&mut self.buckets[self.top]) {
+            let bucket = std::mem::take(&mut self.buckets[self.top]);
+            for &pair in &bucket {
+                pairs.prefetch(pair);
+            }
+            for pair in bucket {
                 if pairs.count(pair) == self.top as u64 {
                     current.push(Reverse((pairs.tie(pair), pair)));
                 } else {

@@ -71,7 +71,7 @@ impl Numbers {
         merges: usize,
         pacer: &mut Pacer<'_>,
     ) -> Result<Words> {
-        let mut words = Words::with_capacity(self.base(), counts.len(), counts.distinct_bytes())?;
+        let mut words = Words::with_capacity(self.base(), merges, counts.len(), counts.distinct_bytes())?;
         let start = Progress { stage: Stage::Merge, done: 0, total: Some(merges as u64) };
         for (pretoken, count) in counts.iter() {
             match self {

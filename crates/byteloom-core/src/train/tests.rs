@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 
+use super::store::LEAST_LIMIT;
 use super::*;
 use crate::special::SpecialToken;
 
@@ -45,8 +46,8 @@ fn trainer(pattern: &str, threads: usize) -> Trainer {
     Trainer::new(PreTokenizer::new(pattern).unwrap(), specials, config).unwrap()
 }
 
-fn counts(trainer: &Trainer) -> Vec<(Vec<u8>, u64)> {
-    trainer.counts().iter().map(|(word, count)| (word.to_vec(), count)).collect()
+fn counts(trainer: &mut Trainer) -> Vec<(Vec<u8>, u64)> {
+    trainer.counts().unwrap().iter().map(|(word, count)| (word.to_vec(), count)).collect()
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a hook")]
@@ -72,7 +73,7 @@ fn threads_and_blocks_do_not_matter() {
         let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
         let mut plain = trainer(pattern, 1);
         plain.feed_documents(&documents, &mut go).unwrap();
-        let expected = counts(&plain);
+        let expected = counts(&mut plain);
         let bytes = documents.iter().map(|text| text.len() as u64).sum();
         let (learned, report) = plain.finish(&mut go).unwrap();
         assert_eq!((report.bytes, report.documents), (bytes, documents.len() as u64));
@@ -90,7 +91,7 @@ fn threads_and_blocks_do_not_matter() {
                     split.feed_documents(first, &mut go).unwrap();
                     split.feed_documents(second, &mut go).unwrap();
                 }
-                assert_eq!(counts(&split), expected, "{pattern} {threads} {in_blocks} {documents:?}");
+                assert_eq!(counts(&mut split), expected, "{pattern} {threads} {in_blocks} {documents:?}");
                 let (same, again) = split.finish(&mut go).unwrap();
                 assert_eq!(same, learned);
                 assert_eq!(again.special_tokens_seen, report.special_tokens_seen);
@@ -120,7 +121,7 @@ fn work_is_shared_out() {
 fn special_tokens_are_boundaries_and_never_counted() {
     let mut trainer = trainer(r"\s+|\S+", 1);
     trainer.feed_documents(&[b"au<|x|>au", b"<|x|><|x|>", b""], &mut go).unwrap();
-    assert_eq!(counts(&trainer), [(b"au".to_vec(), 2)]);
+    assert_eq!(counts(&mut trainer), [(b"au".to_vec(), 2)]);
     let (learned, report) = trainer.finish(&mut go).unwrap();
     assert_eq!(learned.merges, [(97, 117)]);
     assert_eq!(learned.stopped, Stopped::NoPairs);
@@ -142,13 +143,13 @@ fn invalid_bytes_are_judged_across_blocks() {
         let whole_of = |bytes: &[u8]| {
             let mut trainer = trainer(r"\s+|\S+", 1);
             trainer.feed_documents(&[bytes], &mut go).unwrap();
-            counts(&trainer)
+            counts(&mut trainer)
         };
-        let replaced = blocks_of(InvalidUtf8::Replace, BROKEN).unwrap();
-        assert_eq!(counts(&replaced), whole_of(lossy.as_bytes()), "block {block}");
+        let mut replaced = blocks_of(InvalidUtf8::Replace, BROKEN).unwrap();
+        assert_eq!(counts(&mut replaced), whole_of(lossy.as_bytes()), "block {block}");
         assert_eq!((replaced.invalid_bytes, replaced.bytes), (12, BROKEN.len() as u64));
-        let kept = blocks_of(InvalidUtf8::Keep, BROKEN).unwrap();
-        assert_eq!(counts(&kept), whole_of(BROKEN));
+        let mut kept = blocks_of(InvalidUtf8::Keep, BROKEN).unwrap();
+        assert_eq!(counts(&mut kept), whole_of(BROKEN));
         assert_eq!((kept.invalid_bytes, kept.bytes), (0, BROKEN.len() as u64));
         let error = blocks_of(InvalidUtf8::Strict, BROKEN).unwrap_err();
         assert!(matches!(error, Error::Text(_)));
@@ -156,7 +157,7 @@ fn invalid_bytes_are_judged_across_blocks() {
         let error = blocks_of(InvalidUtf8::Strict, b"cut off \xf0\x9f").unwrap_err();
         assert!(error.to_string().contains("at byte 8 (0xf0)"), "{error}");
         assert_eq!(
-            counts(&blocks_of(InvalidUtf8::Strict, lossy.as_bytes()).unwrap()),
+            counts(&mut blocks_of(InvalidUtf8::Strict, lossy.as_bytes()).unwrap()),
             whole_of(lossy.as_bytes())
         );
     }
@@ -170,7 +171,7 @@ fn files_are_read_and_named() {
     let fed = trainer.feed_file(&path, InvalidUtf8::Strict, &mut go);
     std::fs::remove_file(&path).unwrap();
     fed.unwrap();
-    assert_eq!(counts(&trainer), [(b"one".to_vec(), 2), (b" ".to_vec(), 2), (b"two".to_vec(), 1)]);
+    assert_eq!(counts(&mut trainer), [(b"one".to_vec(), 2), (b" ".to_vec(), 2), (b"two".to_vec(), 1)]);
     let error = trainer.feed_file(&path, InvalidUtf8::Strict, &mut go).unwrap_err();
     assert!(matches!(error, Error::Io { path: named, .. } if named == path));
 }
@@ -226,4 +227,90 @@ fn settings_out_of_range_are_refused() {
     assert!(refused(TrainConfig { max_token_length: Some(1), ..config.clone() }));
     assert!(refused(TrainConfig { merges: 1 << 24, ..config.clone() }));
     assert!(!refused(config));
+}
+
+fn count_config(pattern: &str, memory_limit: Option<u64>, folder: &Path) -> CountConfig {
+    CountConfig {
+        pretokenizer: PreTokenizer::new(pattern).unwrap(),
+        special_tokens: ["<|x|>", " of\n", "b<|x"].map(str::to_owned).into(),
+        memory_limit,
+        folder: Some(folder.to_path_buf()),
+    }
+}
+
+fn count_folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("byteloom-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn runs_shards_and_files_change_no_count_and_no_order() {
+    let mut random = Random(11);
+    let folder = count_folder("runs");
+    let file = folder.join("some.counts");
+    for round in 0..60 {
+        let pattern = PATTERNS[round % PATTERNS.len()];
+        let documents: Vec<Vec<u8>> = (0..=random.below(8))
+            .map(|_| {
+                let length = random.below(300);
+                random.text(&PIECES, length)
+            })
+            .collect();
+        let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
+        let mut plain = trainer(pattern, 1);
+        plain.feed_documents(&documents, &mut go).unwrap();
+        let expected = counts(&mut plain);
+        for (threads, limit) in [(1, None), (3, None), (1, Some(0)), (3, Some(0))] {
+            let mut whole = CountStore::new(count_config(pattern, None, &folder)).unwrap();
+            // Below what may be asked for: every stretch is written out.
+            whole.config.memory_limit = limit;
+            let cut = random.below(documents.len() + 1);
+            for shard in [&documents[..cut], &documents[cut..]] {
+                let mut counting = whole.counting(threads).unwrap();
+                counting.small_shares(1 + random.below(40));
+                for part in shard.chunks(1 + random.below(3)) {
+                    counting.feed_documents(part, &mut go).unwrap();
+                }
+                whole = whole.merged(&counting.finish(&mut go).unwrap(), &mut go).unwrap();
+            }
+            let got: Vec<_> = whole.in_order(&mut go).unwrap().iter().map(|(w, c)| (w.to_vec(), c)).collect();
+            assert_eq!(got, expected, "{pattern} {threads} {limit:?}");
+            assert_eq!(whole.figures().documents, documents.len() as u64);
+            whole.write_file(&file, &mut go).unwrap();
+            for limit in [None, Some(LEAST_LIMIT)] {
+                let read = CountStore::read_file(&file, limit, Some(&folder), &mut go).unwrap();
+                assert_eq!(read.figures(), whole.figures());
+                let got = read.in_order(&mut go).unwrap();
+                assert!(got.iter().eq(expected.iter().map(|(word, count)| (&word[..], *count))));
+            }
+        }
+    }
+    std::fs::remove_file(&file).unwrap();
+    // Every temporary file is gone.
+    std::fs::remove_dir(&folder).unwrap();
+}
+
+#[test]
+fn damaged_counts_are_refused() {
+    let folder = count_folder("damage");
+    let file = folder.join("some.counts");
+    let store = CountStore::new(count_config("gpt2", None, &folder)).unwrap();
+    let mut counting = store.counting(1).unwrap();
+    counting.feed_documents(&[b"low lower lowest low", b"newest <|x|> widest"], &mut go).unwrap();
+    counting.finish(&mut go).unwrap().write_file(&file, &mut go).unwrap();
+    let whole = std::fs::read(&file).unwrap();
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&file, bytes).unwrap();
+        CountStore::read_file(&file, None, None, &mut go).is_err()
+    };
+    assert!(!refused(&whole));
+    for place in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x10;
+        assert!(refused(&bytes), "byte {place}");
+        assert!(refused(&whole[..place]), "cut at {place}");
+    }
+    assert!(refused(&[&whole[..], b"x"].concat()));
+    std::fs::remove_dir_all(&folder).unwrap();
 }
