@@ -35,7 +35,7 @@ def test_counts_table_and_rows_together_are_within_the_limit(order, smoothing, k
         assert used <= limit
         assert info["table_bytes"] <= 5 * MIB
         if info["dropped_contexts"]:
-            # Nothing is given up without need: a model that lost contexts fills a good part of what it may take.
+            # Nothing is given up without need: a model that lost contexts fills a good part of its limit.
             assert used > limit / 8
 
 
@@ -71,7 +71,8 @@ def test_merging_keeps_the_limit():
 
 def test_threads_change_nothing_where_contexts_are_dropped():
     models = [
-        ByteEntropyModel(7, memory_limit=4 * MIB).train(TEXTS["prose"], threads=threads) for threads in (1, 2, 5)
+        ByteEntropyModel(7, memory_limit=4 * MIB).train(TEXTS["prose"], threads=threads)
+        for threads in (1, 2, 5)
     ]
     assert models[0].info()["dropped_contexts"] > 0
     assert len({model.to_bytes() for model in models}) == 1

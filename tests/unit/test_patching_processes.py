@@ -31,6 +31,26 @@ PREPARE = """
     part = stream.feed(TEXT[:99])
 """
 
+WAIT = """
+    def wait(child):
+        deadline = time.monotonic() + 30
+        while True:
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() > deadline:
+                os.kill(child, 9)
+                os.waitpid(child, 0)
+                return "the child hangs"
+            time.sleep(0.01)
+"""
+
+
+def script(code):
+    """`code` behind what all of these need."""
+    return "".join(map(textwrap.dedent, (PREPARE, WAIT, code)))
+
+
 # What takes long; each goes through all of its input without coming back to Python.
 INTERRUPTED = {
     "train": "model.train([big] * 500)",
@@ -48,7 +68,6 @@ INTERRUPTED = {
 @pytest.mark.parametrize("call", INTERRUPTED)
 def test_ctrl_c_ends_the_call_and_changes_nothing(call):
     code = f"""
-        {PREPARE}
         print("ready", flush=True)
         try:
             while True:
@@ -64,9 +83,7 @@ def test_ctrl_c_ends_the_call_and_changes_nothing(call):
                 assert part + rest + [last] * (last is not None) == patches
             print("usable", flush=True)
     """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen([sys.executable, "-c", script(code)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout.readline().strip() == "ready"
             time.sleep(0.7)
@@ -80,8 +97,7 @@ def test_ctrl_c_ends_the_call_and_changes_nothing(call):
 
 def test_ctrl_c_leaves_a_stream_as_it_was_before_the_piece():
     # One call only, so that the interrupted piece is known: it is fed again in full.
-    code = f"""
-        {PREPARE}
+    code = """
         piece = TEXT[99:] + TEXT * 20_000
         whole = patcher.patches(TEXT[:99] + piece)
         def interrupt():
@@ -109,41 +125,23 @@ def test_ctrl_c_leaves_a_stream_as_it_was_before_the_piece():
         assert found + [last] * (last is not None) == whole
         print("same")
     """
-    assert run_python(code, timeout=110).strip() == "same"
-
-
-WAIT = """
-    def wait(child):
-        deadline = time.monotonic() + 30
-        while True:
-            pid, status = os.waitpid(child, os.WNOHANG)
-            if pid:
-                return os.waitstatus_to_exitcode(status)
-            if time.monotonic() > deadline:
-                os.kill(child, 9)
-                os.waitpid(child, 0)
-                return "the child hangs"
-            time.sleep(0.01)
-"""
+    assert run_python(script(code), timeout=110).strip() == "same"
 
 
 def test_a_fork_while_other_threads_update_leaves_the_child_usable():
-    code = f"""
-        {PREPARE}
-        {WAIT}
+    code = """
         counted = ByteEntropyModel(6).train(TEXT)
         # So large that adding up takes most of the time of an update.
-        model = ByteEntropyModel(6).train(big)
+        model = ByteEntropyModel(6).train(big[: 1 << 17])
         stop = threading.Event()
         def busy():
             while not stop.is_set():
                 model.update(TEXT)
-                model.entropies(TEXT)
-        workers = [threading.Thread(target=busy) for _ in range(3)]
+        workers = [threading.Thread(target=busy) for _ in range(2)]
         for worker in workers:
             worker.start()
         try:
-            for turn in range(20):
+            for turn in range(10):
                 child = os.fork()
                 if child == 0:
                     seen = model.info()["documents"]
@@ -153,22 +151,20 @@ def test_a_fork_while_other_threads_update_leaves_the_child_usable():
                     os._exit(0 if right else 3)
                 code = wait(child)
                 if code != 0:
-                    sys.exit(f"the child: {{code}}")
+                    sys.exit(f"the child: {code}")
         finally:
             stop.set()
             for worker in workers:
                 worker.join()
         print("done")
     """
-    assert run_python(code, timeout=110).strip() == "done"
+    assert run_python(script(code), timeout=110).strip() == "done"
 
 
 def test_a_fork_while_another_thread_feeds_is_an_error_in_the_child_and_no_hang():
-    code = f"""
-        {PREPARE}
-        {WAIT}
+    code = """
         stop = threading.Event()
-        much = TEXT * 20_000
+        much = TEXT * 4_000
         def busy():
             while not stop.is_set():
                 stream.feed(much)
@@ -176,7 +172,7 @@ def test_a_fork_while_another_thread_feeds_is_an_error_in_the_child_and_no_hang(
         worker.start()
         codes = set()
         try:
-            for turn in range(20):
+            for turn in range(10):
                 time.sleep(0.01)
                 child = os.fork()
                 if child == 0:
@@ -196,4 +192,4 @@ def test_a_fork_while_another_thread_feeds_is_an_error_in_the_child_and_no_hang(
         stream.finish()
         print(sorted(codes, key=str))
     """
-    assert run_python(code, timeout=110).strip() in ("[7]", "[0, 7]")
+    assert run_python(script(code), timeout=110).strip() in ("[7]", "[0, 7]")

@@ -25,8 +25,8 @@ __all__ = ["ByteEntropyModel", "Contexts"]
 Smoothing = Literal["backoff", "witten-bell"]
 Errors = Literal["strict", "replace", "keep"]
 
-# Held while one reference takes the place of another, and at no time in a process that forks: in the child it would stay
-# locked for ever.
+# Held while one reference takes the place of another, and by no other thread when a process forks: in the
+# child it would stay locked for ever.
 _EXCHANGE = Lock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -71,13 +71,18 @@ impl Grams {
             return Ok(0);
         }
         let contexts = size.contexts;
+        let mut left: Vec<usize> = self.lists.iter().map(|list| list.len()).collect();
         let mut last = 0;
         for (step, change) in steps.iter().enumerate() {
-            size = Size {
-                grams: size.grams + change.appear - change.vanish,
-                contexts: size.contexts - change.contexts,
-                entries: size.entries - change.vanish,
-            };
+            size.contexts -= change.contexts;
+            size.entries -= change.vanish;
+            for (left, appear) in left.iter_mut().zip(change.appear) {
+                *left += appear;
+            }
+            if let Some(left) = left.get_mut(MAX_ORDER - 1 - step % MAX_ORDER) {
+                *left -= change.vanish;
+            }
+            size.grams = left.iter().sum();
             if change.contexts > 0 {
                 last = step;
             }
@@ -85,11 +90,11 @@ impl Grams {
                 break;
             }
         }
-        let mut dropper = Dropper { last, open: vec![Open::default(); self.lists.len()], lists: Vec::new() };
-        dropper.lists.resize_with(self.lists.len(), Vec::new);
+        // Of the size they will have: lists that grow leave holes behind.
+        let lists = left.into_iter().map(Vec::with_capacity).collect();
+        let mut dropper = Dropper { last, open: vec![Open::default(); self.lists.len()], lists };
         walk(self, &mut dropper, poll)?;
-        for (list, mut kept) in self.lists.iter_mut().zip(dropper.lists) {
-            kept.shrink_to_fit();
+        for (list, kept) in self.lists.iter_mut().zip(dropper.lists) {
             *list = kept.into();
         }
         Ok((contexts - size.contexts) as u64)
@@ -140,8 +145,8 @@ struct Change {
     contexts: usize,
     /// Entries of the contexts dropped; each was a string of its context by then.
     vanish: usize,
-    /// Strings that become those of a shorter context which had none of this byte itself.
-    appear: usize,
+    /// Strings that become those of a shorter context which had none of this byte itself, for each length of that.
+    appear: [usize; MAX_ORDER],
 }
 
 /// Finds out in one walk what each step would leave.
@@ -210,7 +215,7 @@ impl Visit for Survey {
                 if let Some(change) =
                     usize::from(from).checked_sub(1).and_then(|step| self.steps.get_mut(step))
                 {
-                    change.appear += 1;
+                    change.appear[length] += 1;
                 }
                 if let Some(above) = &mut above {
                     above.from[byte] = above.from[byte].min(dropped as u16 + 1);
