@@ -17,6 +17,8 @@ use crate::work::run;
 type Contexts<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
 
 /// The native half of `byteloom.patching.ByteEntropyModel`: a place for a model, which itself never changes.
+///
+/// The lock is held for moments, attached to the interpreter: no other thread can fork meanwhile.
 #[pyclass(frozen, module = "byteloom._native")]
 pub struct NativeEntropyModel(Mutex<EntropyModel>);
 
@@ -37,7 +39,7 @@ impl NativeEntropyModel {
     fn add(&self, py: Python<'_>, more: &EntropyModel) -> PyResult<()> {
         loop {
             let before = self.model();
-            let sum = run(py, ALWAYS_RELEASE, |_| before.merged(more))?;
+            let sum = run(py, ALWAYS_RELEASE, |poll| before.merged(more, poll))?;
             let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if place.is(&before) {
                 *place = sum;
@@ -90,7 +92,7 @@ impl NativeEntropyModel {
         self.model().config().smoothing().as_str()
     }
 
-    /// The most bytes that counts may take; `None` stands for 1 GiB.
+    /// The most bytes that training and the model may take; `None` stands for 1 GiB.
     #[getter]
     fn memory_limit(&self) -> Option<usize> {
         self.model().config().memory_limit()
@@ -220,6 +222,7 @@ impl NativeEntropyModel {
         info.set_item("grams", figures.grams)?;
         info.set_item("count_bytes", figures.count_bytes)?;
         info.set_item("compiled_bytes", figures.compiled_bytes)?;
+        info.set_item("table_bytes", figures.table_bytes)?;
         Ok(info)
     }
 

@@ -1,6 +1,7 @@
 //! `NativePatcher` and `NativePatchStream`.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use byteloom_core::entropy::ByteSet;
 use byteloom_core::patch::{self, EntropyCuts, Kept, Lengths, PatchStream, Patcher, Starts};
@@ -142,7 +143,7 @@ impl NativePatcher {
 
     /// A stream for one document after another.
     fn stream(&self) -> NativePatchStream {
-        NativePatchStream(Mutex::new(self.0.stream()))
+        NativePatchStream { stream: Mutex::new(self.0.stream()), process: AtomicU32::new(0) }
     }
 
     /// The rule and its settings.
@@ -206,7 +207,35 @@ impl NativePatcher {
 
 /// Patches of a document that comes in pieces.
 #[pyclass(frozen, module = "byteloom._native")]
-pub struct NativePatchStream(Mutex<PatchStream>);
+pub struct NativePatchStream {
+    stream: Mutex<PatchStream>,
+    /// The process that locked the stream last.
+    process: AtomicU32,
+}
+
+impl NativePatchStream {
+    /// The stream, when other threads are done with it. A child that was forked while one was not would wait for ever.
+    fn locked(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, PatchStream>> {
+        let process = std::process::id();
+        let stream = match self.stream.try_lock() {
+            Ok(stream) => stream,
+            Err(TryLockError::Poisoned(stream)) => stream.into_inner(),
+            Err(TryLockError::WouldBlock) if self.process.load(Ordering::Relaxed) != process => {
+                return Err(raise(
+                    py,
+                    "PatchingError",
+                    "this process was forked while another thread fed the stream; start a new one".to_owned(),
+                ));
+            }
+            Err(TryLockError::WouldBlock) => {
+                self.stream.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        // Attached to the interpreter, as who forks is: no child sees the lock without this.
+        self.process.store(process, Ordering::Relaxed);
+        Ok(stream)
+    }
+}
 
 #[pymethods]
 impl NativePatchStream {
@@ -214,7 +243,7 @@ impl NativePatchStream {
     #[pyo3(signature = (data, /))]
     fn feed<'py>(&self, data: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let (py, data) = (data.py(), self::data(data, "data")?);
-        let mut stream = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut stream = self.locked(py)?;
         let stream = &mut *stream;
         let patches = run(py, data.len(), |poll| {
             if data.len() <= BYTES_PER_LOOK {
@@ -234,21 +263,21 @@ impl NativePatchStream {
     }
 
     /// Ends the document: its last patch, or `None`. The stream may then take another document.
-    fn finish<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        let patch = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).finish();
-        patch.map(|patch| PyBytes::new(py, &patch))
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let patch = self.locked(py)?.finish();
+        Ok(patch.map(|patch| PyBytes::new(py, &patch)))
     }
 
     /// Whether the next byte starts a patch.
     #[getter]
-    fn next_starts(&self, py: Python<'_>) -> bool {
-        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).next_starts()
+    fn next_starts(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.locked(py)?.next_starts())
     }
 
     /// The bytes of the patch that may still grow.
     #[getter]
-    fn pending<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).pending())
+    fn pending<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, self.locked(py)?.pending()))
     }
 }
 

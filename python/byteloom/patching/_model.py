@@ -25,6 +25,14 @@ __all__ = ["ByteEntropyModel", "Contexts"]
 Smoothing = Literal["backoff", "witten-bell"]
 Errors = Literal["strict", "replace", "keep"]
 
+# Held while one reference takes the place of another, and by no other thread when a process forks: in the
+# child it would stay locked for ever.
+_EXCHANGE = Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_EXCHANGE.acquire, after_in_parent=_EXCHANGE.release, after_in_child=_EXCHANGE.release
+    )
+
 
 class Contexts(NamedTuple):
     """What bytes were foretold from: see `ByteEntropyModel.contexts`."""
@@ -53,11 +61,11 @@ class ByteEntropyModel:
         order: 1 to 8. 4 is fast and good; longer contexts are for `"witten-bell"`.
         alpha: What is added to each count, above 0.
         smoothing: `"backoff"` or `"witten-bell"`.
-        memory_limit: Most bytes of memory for counts, 4 MiB or more; `None` is 1 GiB. Beyond it the rarest
-            contexts are given up, and `info()["dropped_contexts"]` counts them. It bounds the counts that are
-            kept and nothing else. Measured at order 8, training takes 3 times the counts at its peak; the
-            first `entropies` or patch 5 to 6 times (14 on random bytes, the worst case), the first
-            `bits_per_byte` or `distribution` 7 times (16).
+        memory_limit: Most bytes of memory for training and for the model with all it compiles, 4 MiB or more;
+            `None` is 1 GiB. Beyond it the rarest contexts are given up, and `info()["dropped_contexts"]`
+            counts them. Not in it are 8 MiB of tables, the text, and results. Each thread beyond the first
+            may take an eighth of it more in training; `update` and `merge` hold two models, so twice as much.
+            Training on random bytes at order 4 was measured to reach 1.7 times a limit of 64 MiB.
 
     Raises:
         PatchingError: an option outside its range.
@@ -68,7 +76,7 @@ class ByteEntropyModel:
     [3.73, 2.24, 0.81]
     """
 
-    __slots__ = ("_lock", "_native")
+    __slots__ = ("_native",)
 
     def __init__(
         self,
@@ -82,13 +90,11 @@ class ByteEntropyModel:
         self._native = _native.NativeEntropyModel(
             order=order, alpha=number(alpha, "alpha"), smoothing=smoothing, memory_limit=memory_limit
         )
-        self._lock = Lock()
 
     @classmethod
     def _of(cls, native: _native.NativeEntropyModel) -> ByteEntropyModel:
         model = cls.__new__(cls)
         model._native = native  # noqa: SLF001 - its own
-        model._lock = Lock()  # noqa: SLF001
         return model
 
     # Training.
@@ -127,7 +133,8 @@ class ByteEntropyModel:
         """
         fresh = _like(self._native)
         _count(fresh, data, errors, threads, progress)
-        self._native = fresh
+        with _EXCHANGE:
+            self._native = fresh
         return self
 
     def update(
@@ -169,12 +176,16 @@ class ByteEntropyModel:
 
     def _add(self, more: _native.NativeEntropyModel) -> None:
         # Patchers and copies hold the counts too, so the sum is another object. Taking the first summand over
-        # copies nothing.
-        with self._lock:
-            both = _like(self._native)
-            both.merge(self._native)
+        # copies nothing. Where another thread was faster, its sum is added to.
+        while True:
+            before = self._native
+            both = _like(before)
+            both.merge(before)
             both.merge(more)
-            self._native = both
+            with _EXCHANGE:
+                if self._native is before:
+                    self._native = both
+                    return
 
     # Predictions.
 

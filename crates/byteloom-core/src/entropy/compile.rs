@@ -1,12 +1,19 @@
-//! From counts to the trie: rows of shorter contexts are sums of rows of longer ones, level by level.
+//! From counts to the trie: rows of shorter contexts are sums of rows of longer ones.
 
 use super::Smoothing;
-use super::counts::{Gram, Grams, context_mask};
+use super::counts::{Gram, Grams};
+use super::fit::LevelSize;
 use super::math::{smoothed_entropy, x_log2_x};
-use super::trie::{DIRECT, Level, Ranks, Row, Rows, Trie};
+use super::rows::{Row, Rows};
+use super::trie::{DIRECT, Level, Ranks, Trie};
+use super::walk::{Tally, Visit, walk};
 use crate::error::{Error, Result};
 use crate::tokenizer::Poll;
 
+/// What a context takes in the compiled form with its rows: label, child, entropy and end of its row.
+pub(super) const CONTEXT_BYTES: usize = 1 + 4 + 8 + 4;
+/// What a byte that followed a context takes there.
+pub(super) const ENTRY_BYTES: usize = 1 + 4;
 /// Contexts compiled between two looks for a reason to stop.
 const CONTEXTS_PER_LOOK: usize = 1 << 13;
 
@@ -14,135 +21,125 @@ impl Trie {
     /// The compiled form of `grams`, and the rows it is made from, a [`Rows`] for each level.
     ///
     /// # Errors
-    /// [`Error::Patching`] for more than 2^32 contexts of one length; what `poll` says.
+    /// [`Error::Patching`] for 2^32 contexts of one length or more; what `poll` says.
     pub(super) fn new(
         grams: &Grams,
         alpha: f64,
         smoothing: Smoothing,
         poll: Poll<'_>,
     ) -> Result<(Self, Vec<Rows>)> {
-        let order = grams.lists.len();
-        let mut levels: Vec<Level> = Vec::new();
-        let mut all_rows = Vec::new();
-        let mut ranks = Vec::new();
-        let mut longer: (Vec<Gram>, Vec<u64>) = Default::default();
-        for length in (0..order).rev() {
-            let (rows, contexts) = shortened(&longer.0, &grams.lists[length], length, poll)?;
-            if u32::try_from(contexts.len()).is_err() {
-                return Err(Error::Patching(
-                    "more than 2^32 contexts of one length; lower memory_limit or the order".into(),
-                ));
-            }
-            let children =
-                if length + 1 < order { children(&contexts, &longer.1, length) } else { Vec::new() };
-            let shift = 64 - 8 * length as u32;
-            let oldest = |context: &u64| context.checked_shr(shift).unwrap_or(0) as u8;
-            let level = Level {
-                labels: contexts.iter().map(oldest).chain([0; 8]).collect(),
-                children,
-                ..Level::default()
-            };
-            all_rows.push(split_rows(&rows, contexts.len(), length));
-            if length > 0 && length <= DIRECT {
-                let numbers = contexts.iter().map(|context| (context >> shift) as usize);
-                ranks.push(Ranks::new(8 * length, numbers));
-            }
-            levels.push(level);
-            longer = (rows, contexts);
+        let sizes = sizes_of(grams, poll)?;
+        let order = sizes.len();
+        let levels = sizes.iter().enumerate().map(|(length, size)| Level {
+            labels: Vec::with_capacity(size.contexts + 8),
+            children: Vec::with_capacity(if length + 1 < order { size.contexts + 1 } else { 0 }),
+            ..Level::default()
+        });
+        let ranks = (1..order.min(DIRECT + 1)).map(|length| Ranks::new(8 * length)).collect();
+        let mut builder = Builder { levels: levels.collect(), ranks, rows: RowBuilder::new(&sizes) };
+        walk(grams, &mut builder, poll)?;
+        let Builder { mut levels, mut ranks, rows: RowBuilder { rows, .. } } = builder;
+        let contexts: Vec<usize> = levels.iter().map(|level| level.labels.len()).collect();
+        for (level, longer) in levels.iter_mut().zip(contexts.into_iter().skip(1)) {
+            level.children.push(longer as u32);
         }
-        drop(longer);
-        levels.reverse();
-        all_rows.reverse();
-        ranks.reverse();
+        for level in &mut levels {
+            level.labels.extend([0; 8]);
+        }
+        ranks.iter_mut().for_each(Ranks::finish);
         match smoothing {
-            Smoothing::Backoff => back_off(&mut levels, &all_rows, alpha, poll)?,
-            Smoothing::WittenBell => interpolate(&mut levels, &all_rows, poll)?,
+            Smoothing::Backoff => back_off(&mut levels, &rows, alpha, poll)?,
+            Smoothing::WittenBell => interpolate(&mut levels, &rows, poll)?,
         }
         let start = levels[0].entropies.first().copied().unwrap_or(8.0);
         let unseen = match smoothing {
             Smoothing::Backoff => 8.0,
             Smoothing::WittenBell => start,
         };
-        Ok((Self { levels, ranks, unseen, start }, all_rows))
+        Ok((Self { levels, ranks, unseen, start }, rows))
     }
 }
 
 /// The rows alone, as [`Trie::new`] gives them.
 pub(super) fn rows_of(grams: &Grams, poll: Poll<'_>) -> Result<Vec<Rows>> {
-    let mut all_rows = Vec::new();
-    let mut longer = Vec::new();
-    for (length, list) in grams.lists.iter().enumerate().rev() {
-        let (rows, contexts) = shortened(&longer, list, length, poll)?;
-        all_rows.push(split_rows(&rows, contexts.len(), length));
-        longer = rows;
-    }
-    all_rows.reverse();
-    Ok(all_rows)
+    let mut builder = RowBuilder::new(&sizes_of(grams, poll)?);
+    walk(grams, &mut builder, poll)?;
+    Ok(builder.rows)
 }
 
-/// The rows of the contexts of `length` bytes: those of the next longer contexts added up, and `list` added. Also the
-/// contexts themselves.
-fn shortened(longer: &[Gram], list: &[Gram], length: usize, poll: Poll<'_>) -> Result<(Vec<Gram>, Vec<u64>)> {
-    let mask = context_mask(length);
-    let mut rows = Vec::with_capacity(longer.len() / 2 + list.len());
-    let mut contexts = Vec::new();
-    let mut counts = [0_u64; 256];
-    let (mut longer, mut list) = (longer, list);
-    while let Some(context) =
-        [longer.first(), list.first()].into_iter().flatten().map(|gram| gram.key & mask).min()
-    {
-        let mut seen = [0_u64; 4];
-        for from in [&mut longer, &mut list] {
-            while let Some((gram, rest)) = from.split_first().filter(|(gram, _)| gram.key & mask == context) {
-                let byte = (gram.key & 0xFF) as usize;
-                counts[byte] += gram.count;
-                seen[byte / 64] |= 1 << (byte % 64);
-                *from = rest;
-            }
-        }
-        for (word, mut bits) in seen.into_iter().enumerate() {
-            while bits != 0 {
-                let byte = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                rows.push(Gram { key: context | byte as u64, count: std::mem::take(&mut counts[byte]) });
-            }
-        }
-        contexts.push(context);
-        if contexts.len() % CONTEXTS_PER_LOOK == 0 {
-            poll()?;
-        }
+/// How much there is of each length: memory is asked for once.
+fn sizes_of(grams: &Grams, poll: Poll<'_>) -> Result<Vec<LevelSize>> {
+    let sizes = grams.level_sizes(poll)?;
+    if sizes.iter().any(|size| u32::try_from(size.contexts.max(size.entries)).is_err()) {
+        return Err(Error::Patching(
+            "2^32 contexts of one length or more; lower memory_limit or the order".into(),
+        ));
     }
-    Ok((rows, contexts))
+    Ok(sizes)
 }
 
-/// Where the longer contexts of each context begin.
-fn children(contexts: &[u64], longer: &[u64], length: usize) -> Vec<u32> {
-    let mask = context_mask(length);
-    let mut starts = Vec::with_capacity(contexts.len() + 1);
-    let mut place = 0;
-    for &context in contexts {
-        while longer.get(place).is_some_and(|longer| longer & mask < context) {
-            place += 1;
-        }
-        starts.push(place as u32);
-    }
-    starts.push(longer.len() as u32);
-    starts
+/// Adds up the rows of all contexts: that of a context is the sum of its own strings and of longer contexts' rows.
+struct RowBuilder {
+    rows: Vec<Rows>,
+    open: Vec<Tally>,
 }
 
-fn split_rows(rows: &[Gram], contexts: usize, length: usize) -> Rows {
-    let mask = context_mask(length);
-    let mut split = Rows {
-        ends: Vec::with_capacity(contexts),
-        bytes: Vec::with_capacity(rows.len()),
-        counts: Vec::with_capacity(rows.len()),
-    };
-    for row in rows.chunk_by(|a, b| a.key & mask == b.key & mask) {
-        split.bytes.extend(row.iter().map(|gram| gram.key as u8));
-        split.counts.extend(row.iter().map(|gram| gram.count));
-        split.ends.push((split.bytes.len(), row.iter().map(|gram| gram.count).sum()));
+impl RowBuilder {
+    fn new(sizes: &[LevelSize]) -> Self {
+        let rows = sizes.iter().map(|size| Rows::with_capacity(size.contexts, size.entries)).collect();
+        Self { rows, open: vec![Tally::default(); sizes.len()] }
     }
-    split
+}
+
+impl Visit for RowBuilder {
+    fn open(&mut self, _length: usize, _context: u64) {}
+
+    fn strings(&mut self, length: usize, strings: &[Gram]) {
+        for gram in strings {
+            self.open[length].add(gram.key as u8, gram.count);
+        }
+    }
+
+    fn close(&mut self, length: usize, _context: u64) {
+        let (above, here) = self.open.split_at_mut(length);
+        let rows = &mut self.rows[length];
+        match above.last_mut() {
+            Some(above) => here[0].drain(|byte, count| {
+                above.add(byte, count);
+                rows.push(byte, count);
+            }),
+            None => here[0].drain(|byte, count| rows.push(byte, count)),
+        }
+        rows.end();
+    }
+}
+
+/// Builds levels without their entropies.
+struct Builder {
+    levels: Vec<Level>,
+    ranks: Vec<Ranks>,
+    rows: RowBuilder,
+}
+
+impl Visit for Builder {
+    fn open(&mut self, length: usize, context: u64) {
+        let number = context.checked_shr(64 - 8 * length as u32).unwrap_or(0);
+        if let Some(ranks) = length.checked_sub(1).and_then(|above| self.ranks.get_mut(above)) {
+            ranks.insert(number as usize);
+        }
+        let longer = self.levels.get(length + 1).map(|level| level.labels.len());
+        let level = &mut self.levels[length];
+        level.labels.push(number as u8);
+        level.children.extend(longer.map(|longer| longer as u32));
+    }
+
+    fn strings(&mut self, length: usize, strings: &[Gram]) {
+        self.rows.strings(length, strings);
+    }
+
+    fn close(&mut self, length: usize, context: u64) {
+        self.rows.close(length, context);
+    }
 }
 
 /// The entropies of rows smoothed each by itself.
@@ -151,18 +148,18 @@ fn back_off(levels: &mut [Level], all_rows: &[Rows], alpha: f64, poll: Poll<'_>)
     let known: Vec<f64> = (0..256).map(|count| smoothed_entropy(&[count], alpha)).collect();
     let mut ascending = Vec::new();
     for (level, rows) in levels.iter_mut().zip(all_rows) {
-        let contexts = rows.ends.len();
+        let contexts = rows.len();
         level.entropies.reserve_exact(contexts);
         for index in 0..contexts {
             if index % CONTEXTS_PER_LOOK == 0 {
                 poll()?;
             }
-            let counts = rows.get(index).counts;
-            let entropy = match counts {
-                &[count] if count < 256 => known[count as usize],
+            let row = rows.get(index);
+            let entropy = match row.bytes.len() {
+                1 if row.total < 256 => known[row.total as usize],
                 _ => {
                     ascending.clear();
-                    ascending.extend_from_slice(counts);
+                    ascending.extend(row.pairs().map(|(_, count)| count));
                     ascending.sort_unstable();
                     smoothed_entropy(&ascending, alpha)
                 }
@@ -176,8 +173,7 @@ fn back_off(levels: &mut [Level], all_rows: &[Rows], alpha: f64, poll: Poll<'_>)
 /// The entropies of rows mixed with the prediction of the context that is one byte shorter, after Witten and Bell:
 /// where a context was followed by `t` different bytes in `n` places, the shorter one has the weight `t / (n + t)`.
 fn interpolate(levels: &mut [Level], all_rows: &[Rows], poll: Poll<'_>) -> Result<()> {
-    let mut entropies: Vec<Vec<f64>> =
-        all_rows.iter().map(|rows| Vec::with_capacity(rows.ends.len())).collect();
+    let mut entropies: Vec<Vec<f64>> = all_rows.iter().map(|rows| Vec::with_capacity(rows.len())).collect();
     // The predictions on the path to the present context, by length; before the first, the uniform one.
     let mut predictions = vec![[1.0 / 256.0; 256]; levels.len() + 1];
     // The context to go on with on each level: parents come before children, and children in order.
@@ -187,7 +183,7 @@ fn interpolate(levels: &mut [Level], all_rows: &[Rows], poll: Poll<'_>) -> Resul
     loop {
         let index = next[depth];
         let is_child = match depth.checked_sub(1) {
-            None => index < all_rows[0].ends.len(),
+            None => index < all_rows[0].len(),
             Some(above) => index < levels[above].children[next[above]] as usize,
         };
         if !is_child {
@@ -206,7 +202,7 @@ fn interpolate(levels: &mut [Level], all_rows: &[Rows], poll: Poll<'_>) -> Resul
         if inner {
             let own = &mut longer[0];
             own.iter_mut().zip(below).for_each(|(own, below)| *own = weight * below);
-            for (&byte, &count) in row.bytes.iter().zip(row.counts) {
+            for (byte, count) in row.pairs() {
                 own[usize::from(byte)] += count as f64 / total;
             }
             depth += 1;
@@ -237,7 +233,7 @@ fn mixed_entropy(shorter: &[f64; 256], parent: f64, row: Row<'_>, total: f64, we
     // Bytes outside the row have `weight` times what the shorter context says: their share of the sum follows from
     // the whole sum there, less those inside.
     let (mut inside, mut others, mut mass) = (0.0, -parent, 1.0);
-    for (&byte, &count) in row.bytes.iter().zip(row.counts) {
+    for (byte, count) in row.pairs() {
         let below = shorter[usize::from(byte)];
         inside += x_log2_x(count as f64 / total + weight * below);
         others -= x_log2_x(below);

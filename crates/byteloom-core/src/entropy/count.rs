@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::counts::{Gram, Grams, MAX_ORDER, merged};
+use super::counts::{GRAM_BYTES, Gram, Grams, MAX_ORDER, merged};
 use crate::error::{Error, Result};
 use crate::train::progress::{Pacer, Progress, Stage};
 
@@ -22,6 +22,9 @@ const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 const MOST_STARTS: usize = BLOCK * 4;
 /// How long the calling thread sleeps at most between two calls of the hook.
 const NAP: Duration = Duration::from_millis(20);
+/// The limit is this many times what a block of text is: its table, its strings and their sorted copy take up to 64 times
+/// the block, an eighth of the limit.
+const BLOCKS_IN_LIMIT: usize = 512;
 
 /// A stretch of text with the bytes before it that its contexts need.
 #[derive(Debug, Default)]
@@ -43,6 +46,7 @@ struct Part {
 pub(super) struct Counter {
     order: usize,
     threads: usize,
+    limit: usize,
     /// The most strings that are kept.
     most: usize,
     block: Block,
@@ -63,13 +67,17 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    pub(super) fn new(order: usize, threads: usize, most: usize) -> Self {
+    /// A counter that needs `limit` bytes at most on one thread, and an eighth of that for each further one.
+    pub(super) fn new(order: usize, threads: usize, limit: usize) -> Self {
+        let largest = if order <= LONGEST_IN_TABLE { BLOCK } else { BLOCK_OF_LONG };
         Self {
             order,
             threads,
-            most,
+            limit,
+            // While they are merged, all strings are there twice.
+            most: limit / 5 * 2 / GRAM_BYTES,
             block: Block::default(),
-            block_bytes: if order <= LONGEST_IN_TABLE { BLOCK } else { BLOCK_OF_LONG },
+            block_bytes: largest.min(limit / BLOCKS_IN_LIMIT),
             filled: 0,
             full: Vec::new(),
             scratch: Vec::new(),
@@ -133,7 +141,9 @@ impl Counter {
             self.sort_full(pacer)?;
         }
         self.collect()?;
-        pacer.call(self.progress())?;
+        let (progress, limit) = (self.progress(), self.limit);
+        self.dropped += self.grams.fit(limit, &mut || pacer.look(|| progress))?;
+        pacer.call(progress)?;
         Ok(self)
     }
 
@@ -181,13 +191,13 @@ impl Counter {
         for (block, run) in blocks.iter().zip(sorted) {
             self.bytes += block.counted() as u64;
             block.starts(self.order, &mut self.starts);
-            self.push_run(run)?;
+            self.push_run(run, pacer)?;
             pacer.look(|| self.progress())?;
         }
         Ok(())
     }
 
-    fn push_run(&mut self, mut run: Vec<Gram>) -> Result<()> {
+    fn push_run(&mut self, mut run: Vec<Gram>, pacer: &mut Pacer<'_>) -> Result<()> {
         while let Some(last) = self.runs.pop() {
             if last.len() / 2 >= run.len() {
                 self.runs.push(last);
@@ -200,8 +210,10 @@ impl Counter {
         let starts: usize = self.starts.iter().map(Vec::len).sum();
         if kept + starts + self.grams.len() > self.most || starts > MOST_STARTS {
             self.collect()?;
+            // Down to half, so that the next time is not before a quarter of the strings are new.
             if self.grams.len() > self.most / 4 * 3 {
-                self.dropped += self.grams.shrink(self.most / 2);
+                let progress = self.progress();
+                self.dropped += self.grams.shrink(self.most / 2, &mut || pacer.look(|| progress))?;
             }
         }
         Ok(())

@@ -70,70 +70,6 @@ impl Grams {
         }
         Ok(())
     }
-
-    /// Drops contexts until at most `most` strings are left: the rarest ones first, of equally rare ones the longest.
-    /// Contexts of one byte always stay. Gives the number of contexts dropped.
-    ///
-    /// What is dropped depends on the counts alone.
-    pub(super) fn shrink(&mut self, most: usize) -> u64 {
-        let mut dropped = 0;
-        let mut rare = 1;
-        while self.len() > most && rare < u64::MAX / 2 {
-            for length in (2..self.lists.len()).rev() {
-                dropped += self.drop_rare(length, rare);
-                if self.len() <= most {
-                    break;
-                }
-            }
-            rare *= 2;
-        }
-        dropped
-    }
-
-    /// Drops the contexts of `length` bytes that were seen `rare` times or less and that no longer string needs.
-    fn drop_rare(&mut self, length: usize, rare: u64) -> u64 {
-        let mask = context_mask(length);
-        let list = std::mem::take(&mut self.lists[length]);
-        // Where each list of longer strings has come to.
-        let mut longer: Vec<&[Gram]> = self.lists[length + 1..].iter().map(|list| list.as_slice()).collect();
-        let mut kept = Vec::with_capacity(list.len());
-        let mut shorter = Vec::new();
-        let mut dropped = 0;
-        for group in list.chunk_by(|a, b| a.key & mask == b.key & mask) {
-            let context = group[0].key & mask;
-            let mut needed = group.iter().map(|gram| gram.count).sum::<u64>() > rare;
-            for rest in &mut longer {
-                *rest = &rest[gallop(rest, |gram| gram.key & mask < context)..];
-                needed |= rest.first().is_some_and(|gram| gram.key & mask == context);
-            }
-            if needed {
-                kept.extend_from_slice(group);
-            } else {
-                dropped += 1;
-                let keep = context_mask(length - 1) | 0xFF;
-                shorter.extend(group.iter().map(|gram| Gram { key: gram.key & keep, count: gram.count }));
-            }
-        }
-        kept.shrink_to_fit();
-        self.lists[length] = Arc::new(kept);
-        if !shorter.is_empty() {
-            shorter.sort_unstable_by_key(|gram| gram.key);
-            combine(&mut shorter);
-            self.lists[length - 1] = Arc::new(merged(&self.lists[length - 1], &shorter));
-        }
-        dropped
-    }
-}
-
-/// Adds up neighbours of one key.
-pub(super) fn combine(grams: &mut Vec<Gram>) {
-    grams.dedup_by(|next, first| {
-        let same = next.key == first.key;
-        if same {
-            first.count += next.count;
-        }
-        same
-    });
 }
 
 /// The strings of both lists, the counts of those in both added.
@@ -154,14 +90,4 @@ pub(super) fn merged(a: &[Gram], b: &[Gram]) -> Vec<Gram> {
     all.extend_from_slice(&b[j..]);
     all.shrink_to_fit();
     all
-}
-
-/// How many items at the front `is_before`: fast where they are few.
-fn gallop<T>(items: &[T], is_before: impl Fn(&T) -> bool) -> usize {
-    let mut step = 1;
-    while step < items.len() && is_before(&items[step]) {
-        step *= 2;
-    }
-    let from = step / 2;
-    from + items[from..items.len().min(step + 1)].partition_point(is_before)
 }

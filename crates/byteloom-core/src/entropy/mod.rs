@@ -7,8 +7,11 @@ mod compile;
 mod count;
 mod counts;
 mod file;
+mod fit;
 mod math;
+mod rows;
 mod trie;
+mod walk;
 
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "exact values are the point")]
@@ -34,9 +37,10 @@ use compile::{rows_of, witten_bell};
 use count::Counter;
 use counts::{GRAM_BYTES, Grams};
 use math::log2;
-use trie::{LANES, Node, Rows};
+use rows::Rows;
+use trie::{LANES, Node};
 
-/// The memory that the counts of a model may take, if nothing else is asked for.
+/// The memory that training and the model may take, if nothing else is asked for.
 pub const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
 /// The lowest memory limit: contexts of one byte, which are never dropped, always fit.
 pub const LEAST_MEMORY_LIMIT: usize = 4 << 20;
@@ -137,13 +141,16 @@ impl EntropyConfig {
         self.smoothing
     }
 
-    /// The memory that counts may take, in bytes; [`DEFAULT_MEMORY_LIMIT`] where it is not given.
+    /// The memory that training and the model may take, in bytes; [`DEFAULT_MEMORY_LIMIT`] where it is not given.
+    ///
+    /// It bounds what counting on one thread takes at its peak, and what counts, compiled form and rows take together.
+    /// Beside it there are a few MiB of tables of one size, and an eighth of it for each further thread.
     pub fn memory_limit(&self) -> Option<usize> {
         self.memory_limit
     }
 
-    fn most_grams(&self) -> usize {
-        self.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT) / GRAM_BYTES
+    fn limit(&self) -> usize {
+        self.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT)
     }
 }
 
@@ -186,8 +193,10 @@ pub struct EntropyInfo {
     pub dropped_contexts: u64,
     /// What the counts take, in bytes.
     pub count_bytes: usize,
-    /// What the compiled form takes, in bytes.
+    /// What the compiled form takes, in bytes, with the rows where they are kept.
     pub compiled_bytes: usize,
+    /// What of that are tables whose size is the same for all models of an order: no limit counts them.
+    pub table_bytes: usize,
 }
 
 impl EntropyModel {
@@ -228,8 +237,8 @@ impl EntropyModel {
     /// that one has dropped come from the other alone; those of shorter contexts are exact.
     ///
     /// # Errors
-    /// [`Error::Patching`] where the orders differ, and where the counts leave 63 bits.
-    pub fn merged(&self, other: &Self) -> Result<Self> {
+    /// [`Error::Patching`] where the orders differ, and where the counts leave 63 bits; what `poll` says.
+    pub fn merged(&self, other: &Self, poll: Poll<'_>) -> Result<Self> {
         let (own, others) = (self.0.config.order, other.0.config.order);
         if own != others {
             return Err(Error::Patching(format!(
@@ -239,9 +248,9 @@ impl EntropyModel {
         let mut grams = self.0.grams.clone();
         grams.add(&other.0.grams)?;
         let mut dropped = self.0.dropped.saturating_add(other.0.dropped);
-        let most = self.0.config.most_grams();
-        if grams.len() > most {
-            dropped = dropped.saturating_add(grams.shrink(most / 2));
+        let limit = self.0.config.limit();
+        if grams.len() > other.0.grams.len() || limit != other.0.config.limit() {
+            dropped = dropped.saturating_add(grams.fit(limit, poll)?);
         }
         let documents = self.0.documents.saturating_add(other.0.documents);
         Ok(Self::with(self.0.config, grams, documents, dropped))
@@ -302,7 +311,7 @@ impl EntropyModel {
                 let row = rows[node.level].get(node.index);
                 let total = row.total as f64 + 256.0 * config.alpha;
                 probabilities.fill(config.alpha / total);
-                for (&byte, &count) in row.bytes.iter().zip(row.counts) {
+                for (byte, count) in row.pairs() {
                     probabilities[usize::from(byte)] = (count as f64 + config.alpha) / total;
                 }
             }
@@ -313,7 +322,7 @@ impl EntropyModel {
                     for probability in &mut probabilities {
                         *probability *= weight;
                     }
-                    for (&byte, &count) in row.bytes.iter().zip(row.counts) {
+                    for (byte, count) in row.pairs() {
                         probabilities[usize::from(byte)] += count as f64 / total;
                     }
                 }
@@ -397,13 +406,15 @@ impl EntropyModel {
     /// Figures about the model. Compiles it.
     pub fn info(&self, poll: Poll<'_>) -> Result<EntropyInfo> {
         let trie = self.trie(poll)?;
+        let (compiled, tables) = trie.memory();
         Ok(EntropyInfo {
             grams: self.0.grams.lists.iter().map(|list| list.len()).collect(),
             contexts: trie.contexts(),
             dropped_contexts: self.0.dropped,
             count_bytes: self.0.grams.len() * GRAM_BYTES,
-            compiled_bytes: trie.memory()
+            compiled_bytes: compiled
                 + self.0.rows.get().map_or(0, |rows| rows.iter().map(Rows::memory).sum()),
+            table_bytes: tables,
         })
     }
 }
@@ -467,7 +478,7 @@ pub struct Training {
 impl Training {
     /// A training for a model of `config`. The result does not depend on `threads`.
     pub fn new(config: EntropyConfig, threads: usize) -> Self {
-        let counter = Counter::new(config.order, threads.max(1), config.most_grams());
+        let counter = Counter::new(config.order, threads.max(1), config.limit());
         Self { config, counter }
     }
 

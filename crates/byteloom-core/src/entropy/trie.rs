@@ -87,47 +87,6 @@ impl Default for Lanes {
     }
 }
 
-/// Which bytes followed each context of a level, and how often.
-#[derive(Debug, Default)]
-pub(super) struct Rows {
-    /// Where the row of each context ends, and the sum of its counts.
-    pub(super) ends: Vec<(usize, u64)>,
-    pub(super) bytes: Vec<u8>,
-    pub(super) counts: Vec<u64>,
-}
-
-/// What followed one context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row<'r> {
-    /// Ascending.
-    pub(super) bytes: &'r [u8],
-    pub(super) counts: &'r [u64],
-    /// The sum of the counts.
-    pub(super) total: u64,
-}
-
-impl Rows {
-    #[inline]
-    pub(super) fn get(&self, index: usize) -> Row<'_> {
-        let start = if index == 0 { 0 } else { self.ends[index - 1].0 };
-        let (end, total) = self.ends[index];
-        Row { bytes: &self.bytes[start..end], counts: &self.counts[start..end], total }
-    }
-
-    /// What the rows take in memory, in bytes.
-    pub(super) fn memory(&self) -> usize {
-        size_of_val(self.ends.as_slice()) + self.bytes.len() + size_of_val(self.counts.as_slice())
-    }
-}
-
-impl Row<'_> {
-    /// How often `byte` followed.
-    #[inline]
-    pub(super) fn count(&self, byte: u8) -> u64 {
-        self.bytes.binary_search(&byte).map_or(0, |place| self.counts[place])
-    }
-}
-
 /// A context: the level that has its length, and its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Node {
@@ -142,17 +101,22 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    pub(super) fn new(bits: usize, numbers: impl Iterator<Item = usize>) -> Self {
-        let mut words = vec![(0_u64, 0_u32); (1 << bits) / 64_usize + 1];
-        for number in numbers {
-            words[number / 64].0 |= 1 << (number % 64);
-        }
+    /// None of the numbers of `bits` bits.
+    pub(super) fn new(bits: usize) -> Self {
+        Self { words: vec![(0, 0); (1 << bits) / 64 + 1] }
+    }
+
+    pub(super) fn insert(&mut self, number: usize) {
+        self.words[number / 64].0 |= 1 << (number % 64);
+    }
+
+    /// Counts what was inserted; that is done last.
+    pub(super) fn finish(&mut self) {
         let mut before = 0;
-        for (word, rank) in &mut words {
+        for (word, rank) in &mut self.words {
             *rank = before;
             before += word.count_ones();
         }
-        Self { words }
     }
 
     #[inline]
@@ -198,11 +162,11 @@ impl Trie {
         self.levels.iter().map(|level| level.entropies.len()).collect()
     }
 
-    /// What the compiled form takes in memory, in bytes.
-    pub(super) fn memory(&self) -> usize {
+    /// What the compiled form takes in memory, in bytes, and of that the tables whose size is the same for all models.
+    pub(super) fn memory(&self) -> (usize, usize) {
         let level = |level: &Level| level.labels.len() + level.children.len() * 4 + level.entropies.len() * 8;
-        let ranks: usize = self.ranks.iter().map(|ranks| size_of_val(ranks.words.as_slice())).sum();
-        self.levels.iter().map(level).sum::<usize>() + ranks
+        let tables: usize = self.ranks.iter().map(|ranks| size_of_val(ranks.words.as_slice())).sum();
+        (self.levels.iter().map(level).sum::<usize>() + tables, tables)
     }
 
     /// The longest context that was seen at the end of `history`, of 1 byte at least.

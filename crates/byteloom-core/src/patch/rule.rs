@@ -11,6 +11,8 @@ use crate::tokenizer::Poll;
 pub(super) const BLOCK: usize = 1 << 12;
 /// Bytes before a position that are read at once; the number of a direct context is in their upper part.
 const WINDOW: usize = 4;
+/// Positions that are looked up together in a direct table.
+const AT_ONCE: u32 = 4;
 
 #[derive(Clone, Debug)]
 pub(super) enum Rule {
@@ -227,11 +229,37 @@ impl EntropyRule {
 impl Direct {
     /// Marks from `position` on; `text` begins [`WINDOW`] bytes before it and ends one byte before the last.
     fn mark(&self, text: &[u8], position: usize, marks: &mut Marks) {
-        let windows = text.windows(WINDOW).filter_map(|window| window.first_chunk());
-        for (offset, window) in windows.enumerate() {
-            let number = (u32::from_le_bytes(*window) >> self.shift) as usize;
-            let holds = self.bits.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1);
-            marks.note(position + offset, holds);
+        match self.shift {
+            8 => self.mark_shifted::<8>(text, position, marks),
+            16 => self.mark_shifted::<16>(text, position, marks),
+            _ => self.mark_shifted::<24>(text, position, marks),
+        }
+    }
+
+    /// [`Self::mark`] for a shift that is known beforehand, and with it that all numbers are in range.
+    fn mark_shifted<const SHIFT: u32>(&self, text: &[u8], position: usize, marks: &mut Marks) {
+        let Some(bits) = self.bits.get(..1 << (32 - SHIFT - 6)) else { return };
+        let range = (1 << (32 - SHIFT)) - 1;
+        // In locals: a store to the starts might else be one to the length, which would be read again for each byte.
+        let (starts, mut length) = (&mut *marks.starts, marks.length);
+        let (mut rest, mut position) = (text, position as u32);
+        // Five windows lie in eight bytes; four of them are looked up at a time.
+        while let Some(bytes) = rest.first_chunk() {
+            let windows = u64::from_le_bytes(*bytes) >> SHIFT;
+            for place in 0..AT_ONCE {
+                let number = windows >> (8 * place);
+                let word = bits[((number & range) / 64) as usize];
+                starts[length & (BLOCK - 1)] = position + place;
+                length += (word >> (number % 64) & 1) as usize;
+            }
+            position += AT_ONCE;
+            rest = &rest[AT_ONCE as usize..];
+        }
+        marks.length = length;
+        for window in rest.windows(WINDOW).filter_map(|window| window.first_chunk()) {
+            let number = (u32::from_le_bytes(*window) >> SHIFT) as usize;
+            marks.note(position as usize, bits[number / 64] >> (number % 64) & 1 == 1);
+            position += 1;
         }
     }
 }

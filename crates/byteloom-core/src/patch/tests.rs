@@ -206,7 +206,7 @@ fn a_patcher_keeps_its_model() {
     let cuts = EntropyCuts { theta: Some(2.0), ..EntropyCuts::default() };
     let patcher = Patcher::entropy(&before, cuts, None, &mut || Ok(())).unwrap();
     let starts = boundaries(&patcher, b"the cat");
-    let _after = before.merged(&model(4, b"no more of that")).unwrap();
+    let _after = before.merged(&model(4, b"no more of that"), &mut || Ok(())).unwrap();
     assert_eq!(boundaries(&patcher, b"the cat"), starts);
 }
 
