@@ -157,6 +157,7 @@ fn fold(a: u64, b: u64) -> u64 {
 impl Cache {
     /// A cache of at most `limit` bytes; less than one table's worth means none.
     pub fn new(limit: usize) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut sizes = Vec::new();
         let mut left = limit;
         let mut size = SMALLEST_TABLE;
@@ -175,7 +176,6 @@ impl Cache {
             sizes.pop();
         }
         let levels = sizes.into_iter().map(|bytes| Level { bytes, table: OnceBox::new() }).collect();
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { number, limit, levels, newest: AtomicUsize::new(0) }
     }
@@ -214,7 +214,7 @@ impl Cache {
     pub(crate) fn prefetch(&self, key: &Key) {
         let newest = self.newest.load(Ordering::Relaxed);
         if let Some(table) = self.levels.get(newest).map(Level::table) {
-            prefetch(table.line(key));
+            prefetch(&table.lines, table.index(key));
         }
     }
 
@@ -239,11 +239,16 @@ impl Table {
         Self { lines: bytemuck::zeroed_slice_box(bytes / LINE_BYTES), inserted: AtomicUsize::new(0) }
     }
 
+    /// Which line `key` belongs to.
+    #[inline]
+    fn index(&self, key: &Key) -> usize {
+        // The number of lines is a power of two; the high bits of the hash are the best mixed.
+        (key.hash >> 20) as usize & (self.lines.len() - 1)
+    }
+
     #[inline]
     fn line(&self, key: &Key) -> &Line {
-        // The number of lines is a power of two; the high bits of the hash are the best mixed.
-        let index = (key.hash >> 20) as usize & (self.lines.len() - 1);
-        &self.lines[index]
+        &self.lines[self.index(key)]
     }
 
     #[inline]
@@ -360,7 +365,8 @@ impl Line {
             let high = pair.get(1).map_or(0, |&id| u64::from(id) << 32);
             self.set(KEY_WORDS + at, high | u64::from(pair[0]));
         }
-        *header = Header { version: header.version, long: true, lengths: [key.len, 0], counts: [ids.len(), 0] };
+        *header =
+            Header { version: header.version, long: true, lengths: [key.len, 0], counts: [ids.len(), 0] };
     }
 }
 

@@ -42,7 +42,7 @@ struct Workspace {
 }
 
 /// One block of pre-tokens on its way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Block {
     /// What the first pass found; its values are completed, with second ids in the high halves.
     found: Box<Found>,
@@ -58,21 +58,6 @@ struct Block {
     /// The ids of the block, the first `written` of them.
     ids: Vec<TokenId>,
     written: usize,
-}
-
-impl Default for Block {
-    fn default() -> Self {
-        Self {
-            found: Box::default(),
-            missing: Vec::new(),
-            many: Vec::new(),
-            many_ids: Vec::new(),
-            known: Ids::default(),
-            merged: Vec::new(),
-            ids: Vec::new(),
-            written: 0,
-        }
-    }
 }
 
 thread_local! {
@@ -120,14 +105,13 @@ impl Drop for BorrowedWorkspace {
 fn hot_tier(tiers: &mut Vec<(u64, HotTier)>, number: u64) -> &mut HotTier {
     let last = tiers.len().wrapping_sub(1);
     if tiers.get(last).is_none_or(|(owner, _)| *owner != number) {
-        let tier = match tiers.iter().position(|(owner, _)| *owner == number) {
-            Some(place) => tiers.remove(place),
-            None => {
-                if tiers.len() == MAX_HOT_TIERS {
-                    tiers.remove(0);
-                }
-                (number, HotTier::new())
+        let tier = if let Some(place) = tiers.iter().position(|(owner, _)| *owner == number) {
+            tiers.remove(place)
+        } else {
+            if tiers.len() == MAX_HOT_TIERS {
+                tiers.remove(0);
             }
+            (number, HotTier::new())
         };
         tiers.push(tier);
     }
@@ -250,8 +234,9 @@ impl Tokenizer {
 
 /// Whether any pre-token is long; without a branch, so that it is done by vectors.
 fn any_long(ends: &[u32]) -> bool {
-    let first = ends.first().is_some_and(|&end| end > UNCUT);
-    ends.iter().zip(ends.iter().skip(1)).fold(first, |long, (&start, &end)| long | (end - start > UNCUT))
+    let first = u32::from(ends.first().is_some_and(|&end| end > UNCUT));
+    let is_long = |(&start, &end): (&u32, &u32)| u32::from(end - start > UNCUT);
+    ends.iter().zip(ends.iter().skip(1)).map(is_long).fold(first, std::ops::BitOr::bitor) != 0
 }
 
 /// Copies `ends`, and adds the safe cuts of the long pre-tokens of `text`.
@@ -286,14 +271,7 @@ impl Block {
 
     /// Fetches second ids, and makes the keys of the pre-tokens that the hot tier does not hold.
     #[inline(never)]
-    fn find_missing(
-        &mut self,
-        tokenizer: &Tokenizer,
-        text: &[u8],
-        start: u32,
-        ends: &[u32],
-        hot: &HotTier,
-    ) {
+    fn find_missing(&mut self, tokenizer: &Tokenizer, text: &[u8], start: u32, ends: &[u32], hot: &HotTier) {
         let Self { found, missing, .. } = self;
         missing.clear();
         for &left in &found.left[..found.count] {

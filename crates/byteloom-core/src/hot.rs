@@ -65,6 +65,12 @@ struct AlignedSlot(Slot);
 pub(crate) struct Left(u32);
 
 impl Left {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "part of the hottest loop")]
+    fn new(number: u32, found: u32, place: u32) -> Self {
+        Self(number | (found * Self::FOUND) | (place << Self::PLACE_SHIFT))
+    }
+
     const FOUND: u32 = GROUP as u32;
     const PLACE_SHIFT: u32 = Self::FOUND.trailing_zeros() + 1;
 
@@ -125,9 +131,9 @@ fn padded(text: &[u8], start: usize) -> [u8; 16] {
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "part of the hottest loop")]
 fn key(bytes: [u8; 16], length: usize) -> Slot {
-    let [mask, mark] = &MASKS[length.min(16)];
+    let [kept, mark] = &MASKS[length.min(16)];
     let words: Slot = bytemuck::cast(bytes);
-    std::array::from_fn(|at| words[at].to_le() & mask[at] | mark[at])
+    std::array::from_fn(|at| words[at].to_le() & kept[at] | mark[at])
 }
 
 /// Where a key belongs, by multiplication.
@@ -142,11 +148,7 @@ fn place(key: Slot) -> usize {
 
 impl HotTier {
     pub(crate) fn new() -> Self {
-        Self {
-            slots: bytemuck::zeroed_box(),
-            seconds: bytemuck::zeroed_box(),
-            by_aes: fast::available(),
-        }
+        Self { slots: bytemuck::zeroed_box(), seconds: bytemuck::zeroed_box(), by_aes: fast::available() }
     }
 
     /// Looks up the pre-tokens of `text` that end at `ends`, at most [`GROUP`], the first of which begins at `start`.
@@ -171,9 +173,8 @@ impl HotTier {
             let slot = self.slots[place].0;
             let same = slot[..3] == key[..3] && (slot[3] ^ key[3]) & KEY_PART == 0;
             *first = slot[3] & (ID_LIMIT - 1);
-            left[*count & (GROUP - 1)] =
-                Left(number | u32::from(same) * Left::FOUND | (place as u32) << Left::PLACE_SHIFT);
-            *count += usize::from(!same | (slot[3] & SECOND != 0));
+            left[*count & (GROUP - 1)] = Left::new(number, u32::from(same), place as u32);
+            *count += usize::from(!same) | usize::from(slot[3] & SECOND != 0);
             from = end;
         }
     }
@@ -212,11 +213,11 @@ impl HotTier {
 mod fast {
     #![expect(unsafe_code, reason = "a third fewer instructions in the hottest loop")]
 
-    use std::hint::black_box;
     use std::arch::x86_64::{
         __m128i, _mm_aesenc_si128, _mm_and_si128, _mm_cvtsi128_si32, _mm_extract_epi32, _mm_or_si128,
         _mm_set1_epi64x, _mm_test_all_zeros, _mm_xor_si128,
     };
+    use std::hint::black_box;
 
     use super::{Found, GROUP, HotTier, ID_LIMIT, KEY_PART, Left, MASKS, SECOND, SLOT_BITS, sixteen};
     use crate::pretokenize::simd_path;
@@ -235,26 +236,23 @@ mod fast {
         let Found { first, left, count, .. } = found;
         // Known to the compiler, it becomes a comparison of three instructions more.
         let key_part: __m128i = bytemuck::cast(black_box([u32::MAX, u32::MAX, u32::MAX, KEY_PART]));
-        let mixer = _mm_set1_epi64x(0x9E37_79B9_7F4A_7C15_u64.cast_signed());
+        let salt = _mm_set1_epi64x(0x9E37_79B9_7F4A_7C15_u64.cast_signed());
         let mut listed = 0;
         let mut from = start;
         for (number, (&end, first)) in (0..).zip(ends.iter().zip(first)) {
             let length = ((end - from) as usize).min(16);
             let bytes: __m128i = bytemuck::cast(sixteen(text, from as usize));
-            let [mask, mark] = &MASKS[length];
-            let key = _mm_or_si128(
-                _mm_and_si128(bytes, bytemuck::cast(*mask)),
-                bytemuck::cast(*mark),
-            );
+            let [kept, mark] = &MASKS[length];
+            let key = _mm_or_si128(_mm_and_si128(bytes, bytemuck::cast(*kept)), bytemuck::cast(*mark));
             // Two rounds: one mixes only four bytes into each word.
-            let mixed = _mm_aesenc_si128(_mm_aesenc_si128(key, mixer), mixer);
-            let place = _mm_cvtsi128_si32(mixed).cast_unsigned() >> (32 - SLOT_BITS);
+            let hash = _mm_aesenc_si128(_mm_aesenc_si128(key, salt), salt);
+            let place = _mm_cvtsi128_si32(hash).cast_unsigned() >> (32 - SLOT_BITS);
             let slot: __m128i = bytemuck::cast(tier.slots[place as usize].0);
             let same = _mm_test_all_zeros(_mm_xor_si128(slot, key), key_part).cast_unsigned();
             let word = _mm_extract_epi32::<3>(slot).cast_unsigned();
             *first = word & (ID_LIMIT - 1);
-            left[listed & (GROUP - 1)] = Left(number | same * Left::FOUND | place << Left::PLACE_SHIFT);
-            listed += usize::from((same == 0) | (word & SECOND != 0));
+            left[listed & (GROUP - 1)] = Left::new(number, same, place);
+            listed += usize::from(same == 0) | usize::from(word & SECOND != 0);
             from = end;
         }
         *count = listed;
@@ -326,13 +324,15 @@ mod tests {
                 .map(|number| format!("w{}", u64::from(number) * 7919 % 1_000_003).into_bytes())
                 .chain([b"a".to_vec(), b"a\0".to_vec(), b"a\0\0".to_vec(), b"\0".to_vec(), vec![0; 12]])
                 .collect();
-            let ids = |at: usize| if at % 3 == 0 { vec![at as TokenId, 9] } else { vec![at as TokenId] };
+            let ids =
+                |at: usize| if at.is_multiple_of(3) { vec![at as TokenId, 9] } else { vec![at as TokenId] };
             assert!(known(&tier, &pieces).iter().all(Option::is_none));
             for (at, piece) in pieces.iter().enumerate() {
                 put(&mut tier, piece, &ids(at));
             }
             let known = known(&tier, &pieces);
-            let right = known.iter().enumerate().filter(|(at, known)| known.as_ref() == Some(&ids(*at))).count();
+            let right =
+                known.iter().enumerate().filter(|(at, known)| known.as_ref() == Some(&ids(*at))).count();
             assert_eq!(right, known.iter().flatten().count());
             assert!(right > pieces.len() / 2, "{right}");
         }

@@ -79,7 +79,8 @@ fn in_order<I: Sync, T: Default + Send>(
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let interrupted = AtomicBool::new(false);
-    let done = Mutex::new(InOrder { next: 0, waiting: BTreeMap::new(), spare: Vec::new(), error: None, take });
+    let done =
+        Mutex::new(InOrder { next: 0, waiting: BTreeMap::new(), spare: Vec::new(), error: None, take });
     let worker = |poll: Poll<'_>| {
         // Runs are begun in order, so every run before a failed one is begun, and finished.
         while !failed.load(Ordering::Relaxed) {

@@ -6,6 +6,17 @@ use crate::token::TokenId;
 /// Tokens up to this length are copied as this many bytes, whatever their length: one move, no loop.
 const CHUNK: usize = 16;
 
+/// Every byte, to be borrowed from.
+static BYTES: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[byte] = byte as u8;
+        byte += 1;
+    }
+    bytes
+};
+
 /// The bytes of all tokens, special ones included, by id.
 #[derive(Debug)]
 pub(crate) struct TokenBytes {
@@ -28,15 +39,6 @@ impl TokenBytes {
                 special.push(token.id);
             }
         }
-        static BYTES: [u8; 256] = {
-            let mut bytes = [0; 256];
-            let mut byte = 0;
-            while byte < 256 {
-                bytes[byte] = byte as u8;
-                byte += 1;
-            }
-            bytes
-        };
         if let Alphabet::CharactersAndBytes(ids) = &spec.alphabet {
             others.extend(ids.iter().zip(BYTES.chunks(1)).map(|(&id, byte)| (id, byte)));
         }
@@ -76,7 +78,8 @@ impl TokenBytes {
     pub(crate) fn copy(&self, ids: &[TokenId], bytes: &mut Vec<u8>) -> bool {
         let mut length = 0;
         for &id in ids {
-            let Some(&[start, end]) = self.starts.get(id as usize..).and_then(|starts| starts.first_chunk()) else {
+            let Some(&[start, end]) = self.starts.get(id as usize..).and_then(|starts| starts.first_chunk())
+            else {
                 return false;
             };
             if start == end {

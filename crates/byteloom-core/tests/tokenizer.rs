@@ -175,7 +175,9 @@ fn the_first_faulty_text_is_named_whatever_the_threads() {
     rows[11].push_str("<|end|>");
     rows[30].insert_str(0, "<|end|>");
     for threads in [1, 2, 8] {
-        let error = tokenizer.encode_batch(&rows, tokenizer.deny_all(), threads, Vec::new(), &mut || Ok(())).unwrap_err();
+        let error = tokenizer
+            .encode_batch(&rows, tokenizer.deny_all(), threads, Vec::new(), &mut || Ok(()))
+            .unwrap_err();
         assert!(error.to_string().starts_with("text 11: "), "{error}");
     }
 }

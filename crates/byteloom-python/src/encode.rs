@@ -81,7 +81,8 @@ impl NativeTokenizer {
     ) -> PyResult<FlatBatch> {
         let frame = self.frame(py, add_special_tokens)?;
         let size = texts.iter().map(|text| text.len()).sum();
-        let batch = run(py, size, |poll| self.0.encode_batch(texts, policy, threads, pool::take(size / 3), poll))?;
+        let batch =
+            run(py, size, |poll| self.0.encode_batch(texts, policy, threads, pool::take(size / 3), poll))?;
         Ok(batch.framed(frame.0, frame.1))
     }
 }

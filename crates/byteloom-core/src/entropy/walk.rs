@@ -55,7 +55,7 @@ pub(super) fn walk(grams: &Grams, visit: &mut impl Visit, poll: Poll<'_>) -> Res
             lists[at].1 = rest;
         }
         groups += 1;
-        if groups % CONTEXTS_PER_LOOK == 0 {
+        if groups.is_multiple_of(CONTEXTS_PER_LOOK) {
             poll()?;
         }
     }

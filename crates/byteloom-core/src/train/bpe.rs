@@ -15,13 +15,13 @@ use std::ops::Range;
 use super::floor::Floor;
 use super::initial::InitialPairs;
 use super::pairs::{Pair, Pairs};
-use super::prefetch::prefetch;
 use super::progress::{Hook, Pacer, Progress, Stage};
 use super::queue::{Queue, Ranked};
 use super::taken::Taken;
 use super::trace::{TraceStep, Tracer};
 use super::words::{Cell, Sized, Weights, Words};
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 use crate::token::MAX_TOKEN_ID;
 
 /// Which of several pairs with the same count is merged first.

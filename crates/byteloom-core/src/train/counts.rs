@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::prefetch::prefetch;
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 use crate::pretokenize::{PreTokenizer, Window};
 
 /// Pre-tokens up to this length are stored and compared inside their entry; most are shorter.

@@ -10,7 +10,6 @@ mod initial;
 pub(crate) mod input;
 mod pairs;
 mod parallel;
-mod prefetch;
 pub(crate) mod progress;
 mod queue;
 mod run;

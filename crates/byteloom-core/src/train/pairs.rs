@@ -1,7 +1,7 @@
 //! The pairs of neighbouring symbols that may still be merged.
 
-use super::prefetch::prefetch;
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// A pair, its count, and where the list of its occurrences stands. 24 bytes.
 ///

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::prefetch::prefetch;
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// What stands in one cell: the id of a symbol, or one of two signs. Half as wide where ids are small, since the
 /// cells are what merging waits for.
