@@ -23,6 +23,8 @@ use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
 const BLOCK: usize = hot::GROUP;
 /// Pre-tokens of up to this many bytes are looked up whole; longer ones are cut where no token crosses.
 const UNCUT: u32 = 16;
+/// Texts of up to this many bytes are looked up in a copy that has room behind its end.
+const SHORT: usize = 240;
 /// A thread keeps the hot tiers of this many tokenizers.
 const MAX_HOT_TIERS: usize = 4;
 
@@ -32,6 +34,8 @@ pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[TokenId]) -> Result<()>;
 /// Buffers of one encoding at a time. They stay small, whatever the text: see [`MergeScratch`].
 #[derive(Debug, Default)]
 struct Workspace {
+    /// A short text, and zeros.
+    short: Vec<u8>,
     window: Window,
     /// The ends of the pre-tokens of the window and of the parts that long ones are cut into.
     cut: Vec<u32>,
@@ -159,10 +163,19 @@ impl Tokenizer {
 
     /// Gives the ids of ordinary, normalized text to `sink`, a block at a time.
     pub(crate) fn encode_ordinary(&self, text: &[u8], sink: Sink<'_>) -> Result<()> {
-        with_workspace(|Workspace { window, cut, block, merge, hot }| {
+        with_workspace(|Workspace { short, window, cut, block, merge, hot }| {
             let hot = hot_tier(hot, self.cache().number());
             let cuts = self.merge_table().cuts();
             let mut blocks = self.pretokenizer().blocks(text);
+            // Sixteen bytes are read at a time, which at the end of a text takes a detour.
+            let text = if text.len() <= SHORT {
+                short.clear();
+                short.extend_from_slice(text);
+                short.extend_from_slice(&[0; 16]);
+                &*short
+            } else {
+                text
+            };
             while blocks.next_window(window)? {
                 if window.ends.is_empty() {
                     block.merged.clear();

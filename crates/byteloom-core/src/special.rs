@@ -140,6 +140,8 @@ impl SpecialTokens {
 #[derive(Clone, Debug)]
 pub struct SpecialMatcher {
     automaton: Option<AhoCorasick>,
+    /// The byte that all of them begin with, if it is one: most texts have none, which is soon seen.
+    first: Option<u8>,
     tokens: Arc<[(TokenId, TokenFlags)]>,
     longest: usize,
 }
@@ -163,13 +165,16 @@ impl SpecialMatcher {
             LazyLock::force(&WORD);
         }
         let longest = contents.iter().map(|content| content.len()).max().unwrap_or(0);
+        let first = contents.first().and_then(|content| content.bytes().next());
+        let first =
+            first.filter(|first| contents.iter().all(|content| content.as_bytes().first() == Some(first)));
         let automaton = if contents.is_empty() {
             None
         } else {
             let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&contents);
             Some(built.map_err(|error| Error::SpecialToken(format!("special tokens do not fit: {error}")))?)
         };
-        Ok(Self { automaton, tokens: tokens.into(), longest })
+        Ok(Self { automaton, first, tokens: tokens.into(), longest })
     }
 
     /// The first match that starts at or after `from`. Its span has the white space that the token takes along, but
@@ -178,6 +183,9 @@ impl SpecialMatcher {
         let automaton = self.automaton.as_ref()?;
         let mut search = from;
         loop {
+            if let Some(first) = self.first {
+                search += memchr::memchr(first, text.get(search..)?)?;
+            }
             let found = automaton.find(aho_corasick::Input::new(text).span(search..text.len()))?;
             let (id, flags) = self.tokens[found.pattern().as_usize()];
             let mut span = found.range();

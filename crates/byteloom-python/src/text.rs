@@ -10,6 +10,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyList, PyMemoryView, PyString, PyTuple};
 
 use crate::error::{raise, unknown_token};
+use crate::lists;
 
 /// A text that is borrowed from Python, kept alive, and readable without the GIL.
 pub enum Text {
@@ -144,7 +145,7 @@ pub fn texts(values: &Bound<'_, PyAny>, surrogates: Surrogates) -> PyResult<Vec<
 /// Ids that fit no u32 are the error of an unknown id, like those that stand for nothing.
 pub fn ids(values: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
     if let Ok(list) = values.cast::<PyList>() {
-        return collect_ids(list.iter().map(Ok), list.len());
+        return list_ids(list);
     }
     if let Ok(tuple) = values.cast::<PyTuple>() {
         return collect_ids(tuple.iter().map(Ok), tuple.len());
@@ -165,6 +166,17 @@ pub fn ids(values: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
         Ok(items) => collect_ids(items, values.len().unwrap_or(0)),
         Err(_) => refuse(),
     }
+}
+
+/// The ids in a list: plain ones all at once, the rest, if there is one that is not plain, one by one.
+fn list_ids(list: &Bound<'_, PyList>) -> PyResult<Vec<TokenId>> {
+    let mut ids = lists::plain_ids(list);
+    for position in ids.len().. {
+        // The length is asked for each time: `__index__` of an item may change the list.
+        let Ok(item) = list.get_item(position) else { break };
+        ids.push(id(&item, position)?);
+    }
+    Ok(ids)
 }
 
 fn collect_ids<'py>(

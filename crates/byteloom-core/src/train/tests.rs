@@ -178,8 +178,9 @@ fn files_are_read_and_named() {
 
 #[test]
 fn the_hook_can_stop_every_stage() {
-    let text = b"some words and others, too. ".repeat(20_000);
-    for threads in [1, 3] {
+    let text = b"some words and others, too. ".repeat(100_000);
+    // The calling thread alone looks; what share of the work falls to it is chance.
+    for (threads, stop_at) in [(1, 3), (3, 1)] {
         let mut calls = 0;
         let mut all = |progress: &Progress| {
             calls += 1;
@@ -190,9 +191,9 @@ fn the_hook_can_stop_every_stage() {
         whole.expect_bytes(text.len() as u64);
         whole.feed_documents(&[&text], &mut all).unwrap();
         let at_count = calls;
-        assert!(at_count > 3, "called {at_count} times in counting");
+        assert!(at_count >= stop_at, "called {at_count} times in counting");
         let mut stopped = trainer(r"\s+|\S+", threads);
-        let mut left = at_count.min(3);
+        let mut left = stop_at;
         let error = stopped.feed_documents(&[&text], &mut |_| {
             left -= 1;
             if left == 0 { Err(Error::Interrupted) } else { Ok(()) }
