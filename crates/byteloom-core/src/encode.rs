@@ -9,7 +9,10 @@
 //! 3. write the ids out, again without a branch for pre-tokens of one or two.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::Mutex;
+
+use foldhash::fast::RandomState;
 
 use crate::cache::{Ids, Key};
 use crate::error::Result;
@@ -27,6 +30,9 @@ const UNCUT: u32 = 16;
 const SHORT: usize = 240;
 /// A thread keeps the hot tiers of this many tokenizers.
 const MAX_HOT_TIERS: usize = 4;
+
+/// The bytes of tokens that merges do not make.
+pub(crate) type Unmerged = HashSet<Box<[u8]>, RandomState>;
 
 /// Takes ids as they come, a block at a time; an error stops the work.
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[TokenId]) -> Result<()>;
@@ -185,7 +191,7 @@ impl Tokenizer {
                 let mut start = 0;
                 let ends = match cuts {
                     Some(cuts) if any_long(&window.ends) => {
-                        cut_long(cuts, &text[window.start..window.end], &window.ends, cut);
+                        cut_long(cuts, self.unmerged(), &text[window.start..window.end], &window.ends, cut);
                         &*cut
                     }
                     _ => &window.ends,
@@ -218,6 +224,30 @@ impl Tokenizer {
         });
     }
 
+    /// The tokens that only a whole pre-token can be, since merges make something else of their bytes. They are
+    /// found when a pre-token is first cut.
+    fn unmerged(&self) -> &Unmerged {
+        self.unmerged_cell().get_or_init(|| {
+            let mut unmerged = Unmerged::default();
+            let spec = self.spec();
+            if spec.whole_tokens {
+                let (mut scratch, mut ids) = (MergeScratch::default(), Vec::new());
+                for (id, bytes) in spec.vocab.iter() {
+                    ids.clear();
+                    self.merge_table().merge(bytes, |id| self.length_of(id), &mut scratch, &mut ids);
+                    if ids != [id] {
+                        unmerged.insert(Box::from(bytes));
+                    }
+                }
+            }
+            Box::new(unmerged)
+        })
+    }
+
+    fn length_of(&self, id: TokenId) -> usize {
+        self.token_bytes(id).map_or(0, <[u8]>::len)
+    }
+
     fn merge_pretoken(&self, piece: &[u8], ids: &mut Vec<TokenId>, scratch: &mut MergeScratch) {
         let spec = self.spec();
         if spec.whole_tokens
@@ -226,8 +256,7 @@ impl Tokenizer {
             ids.push(id);
             return;
         }
-        let length_of = |id| self.token_bytes(id).map_or(0, <[u8]>::len);
-        self.merge_table().merge(piece, length_of, scratch, ids);
+        self.merge_table().merge(piece, |id| self.length_of(id), scratch, ids);
     }
 
     /// The ends of the pre-tokens of `text`, in bytes; special tokens are not looked for.
@@ -253,14 +282,35 @@ fn any_long(ends: &[u32]) -> bool {
 }
 
 /// Copies `ends`, and adds the safe cuts of the long pre-tokens of `text`.
-fn cut_long(cuts: &SafeCuts, text: &[u8], ends: &[u32], cut: &mut Vec<u32>) {
+///
+/// A token that merges do not make is the token of a whole pre-token, not of a part that looks like one: such a part
+/// stays with its neighbour. Then it holds a boundary that no token crosses, and is no token.
+fn cut_long(cuts: &SafeCuts, unmerged: &Unmerged, text: &[u8], ends: &[u32], cut: &mut Vec<u32>) {
     cut.clear();
     let mut start = 0;
     for &end in ends {
+        let first = cut.len();
         if end - start > UNCUT {
             cuts.cut(&text[start as usize..end as usize], start, cut);
         }
         cut.push(end);
+        if !unmerged.is_empty() && cut.len() - first > 1 {
+            let mut kept = first;
+            let mut from = start;
+            for at in first..cut.len() {
+                let to = cut[at];
+                if unmerged.contains(&text[from as usize..to as usize]) {
+                    if to < end {
+                        continue;
+                    }
+                    kept -= 1;
+                }
+                cut[kept] = to;
+                kept += 1;
+                from = to;
+            }
+            cut.truncate(kept);
+        }
         start = end;
     }
 }

@@ -9,9 +9,11 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use once_cell::race::OnceBox;
 use sha2::{Digest, Sha256};
 
 use crate::cache::Cache;
+use crate::encode::Unmerged;
 use crate::error::{Error, Result, excerpt};
 use crate::format::native;
 use crate::merge::MergeTable;
@@ -41,6 +43,8 @@ struct Compiled {
     spec: TokenizerSpec,
     merges: MergeTable,
     tokens: TokenBytes,
+    /// Not behind a lock: a process forked while another thread held it would wait for ever.
+    unmerged: OnceBox<Unmerged>,
     /// The policies that need no sets of names.
     deny_all: SpecialPolicy,
     allow_all: SpecialPolicy,
@@ -121,6 +125,7 @@ impl Tokenizer {
             spec,
             merges,
             tokens: bytes,
+            unmerged: OnceBox::new(),
             fingerprint: OnceLock::new(),
             alternatives: OnceLock::new(),
         };
@@ -310,6 +315,10 @@ impl Tokenizer {
 
     pub(crate) fn merge_table(&self) -> &MergeTable {
         &self.compiled.merges
+    }
+
+    pub(crate) fn unmerged_cell(&self) -> &OnceBox<Unmerged> {
+        &self.compiled.unmerged
     }
 
     pub(crate) fn cache(&self) -> &Cache {
