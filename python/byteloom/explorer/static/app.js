@@ -400,6 +400,7 @@ class Shell {
     this.box.hidden = tab.reads === "nothing";
     this.figures.hidden = this.box.hidden || tab.text !== undefined;
     this.label.textContent = tab.label ?? "Text";
+    this.area.rows = tab.text === undefined ? 4 : 7;
     this.showBorrow();
     if (this.area.value !== this.text) this.area.value = this.text;
     this.menu.selectedIndex = this.tokenizer;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import byteloom as bl
-from byteloom.explain import PreToken, TraceStep
+from byteloom.explain import PreToken, TraceStep, TrainingTrace
 from byteloom.explorer.session import choice, english_sample, integer, string
 
 from ._common import explained_parts, piece, train
@@ -55,7 +55,7 @@ def view(session: Session, request: dict[str, Any]) -> dict[str, Any]:
         "ties": list(_TIES),
         "tied": sum(step.tied > 1 for step in trace.steps),
         "steps": [_step(step) for step in trace.steps],
-        "curve": _curve(tok, corpus),
+        "curve": _curve(tok, trace, corpus),
         "sample": [_sample(part) for part in sample if isinstance(part, PreToken)],
     }
 
@@ -79,24 +79,30 @@ def _step(step: TraceStep) -> dict[str, Any]:
     }
 
 
-def _curve(tok: bl.Tokenizer, text: str) -> list[dict[str, Any]]:
+def _curve(tok: bl.Tokenizer, trace: TrainingTrace, text: str) -> list[dict[str, Any]]:
     """Tokens of the text at several sizes. The first n merges are what training to that size learns."""
     merges = tok.merges
     count = len(merges)
     sizes = sorted({round(place * count / (_CURVE - 1)) for place in range(_CURVE)})
-    curve = []
-    for taken in sizes:
-        smaller = bl.Tokenizer.from_merges(merges[:taken], pattern=tok.pattern_name or tok.pattern)
-        tokens = smaller.count(text)
-        curve.append(
-            {
-                "merges": taken,
-                "vocab_size": smaller.vocab_size,
-                "tokens": tokens,
-                "bytes_per_token": len(text.encode()) / tokens if tokens else None,
-            }
-        )
-    return curve
+
+    def counted(size: int) -> int:
+        pattern = tok.pattern_name or tok.pattern
+        return bl.Tokenizer.from_merges(merges[:size], pattern=pattern).count(text)
+
+    # Each merge joins as many pairs as were counted, unless a pair can overlap itself, as aa does in aaa.
+    tokens = [counted(0)]
+    for size, step in enumerate(trace.steps, 1):
+        tokens.append(counted(size) if step.left == step.right else tokens[-1] - step.count)
+    data = len(text.encode())
+    return [
+        {
+            "merges": taken,
+            "vocab_size": _SMALLEST + taken,
+            "tokens": tokens[taken],
+            "bytes_per_token": data / tokens[taken] if tokens[taken] else None,
+        }
+        for taken in sizes
+    ]
 
 
 def _sample(part: PreToken) -> dict[str, Any]:
