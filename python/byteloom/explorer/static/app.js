@@ -28,7 +28,7 @@ import { connect } from "./lib/source.js";
 import * as address from "./lib/state.js";
 import { themeButton } from "./lib/theme.js";
 
-const PAUSE = 60; // milliseconds without a key before a question
+const PAUSE = 8; // milliseconds; keys that come while a question is on its way make one question together
 const LONG_PAUSE = 250; // for texts above the limit of details
 
 async function loadTab(id) {
@@ -246,7 +246,7 @@ class Shell {
     clearTimeout(this.timer);
     this.settled = false;
     this.turn += 1; // what is on its way is stale
-    this.timer = setTimeout(() => { this.writeAddress(); this.ask(); }, pause);
+    this.timer = setTimeout(() => { this.ask(); this.writeAddress(); }, pause);
   }
 
   async ask() {

@@ -31,7 +31,10 @@ export function read(hash = location.hash) {
   };
 }
 
-export function write({ tab, text, tokenizer, options, view, card }, { push = false } = {}) {
+let again = null;
+
+export function write(state, { push = false } = {}) {
+  const { tab, text, tokenizer, options, view, card } = state;
   const values = new URLSearchParams();
   if (text.length <= LONGEST) values.set("text", text);
   else values.set("long", "");
@@ -41,8 +44,13 @@ export function write({ tab, text, tokenizer, options, view, card }, { push = fa
   if (card) values.set("card", card);
   const hash = `#${tab}?${values}`;
   if (hash === location.hash) return;
-  if (push) history.pushState(null, "", hash);
-  else history.replaceState(null, "", hash);
+  clearTimeout(again);
+  try {
+    if (push) history.pushState(null, "", hash);
+    else history.replaceState(null, "", hash);
+  } catch {
+    again = setTimeout(() => write(state), 1000); // browsers allow only so many in a while
+  }
 }
 
 export function keepText(text) {
