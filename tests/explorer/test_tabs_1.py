@@ -116,7 +116,9 @@ def test_everything_that_acts_has_a_name_and_is_reached_by_keys(page, tab):
           .map((strip) => strip.querySelectorAll('button.chip[tabindex="0"]').length)"""
     )
     assert all(stop <= 1 for stop in stops)
-    assert page.all("#picture details table"), "the picture has a table for screen readers"
+    # The picture has a table for screen readers, made when it is opened.
+    page.js("for (const one of document.querySelectorAll('#picture details')) one.open = true")
+    assert page.find("#picture details table")
 
 
 # Pipeline.
@@ -385,6 +387,30 @@ def test_split_lights_the_alternative(page):
 def test_split_shows_the_space_of_a_regex(page):
     page.open("split", text="it's", options={"pattern": "gpt2"})
     assert "·?\\p{L}+" in texts(page, "#side-0 .alternatives code")
+
+
+def test_split_card_marks(page):
+    page.open("split")
+    page.card("marks")
+    a, b = (chips(page, f"#side-{side} .strip") for side in (0, 1))
+    for shown, pattern in ((a, "cl100k"), (b, "o200k")):
+        pieces = bl.Tokenizer.from_merges([], pattern=pattern).pretokens("नमस्ते दुनिया")
+        assert len(shown) == len(pieces)
+    assert (len(a), len(b)) == (7, 2)
+    assert "What cl100k takes for a word does not include marks" in page.text("#marks")
+    page.open("split", text="no marks here")
+    assert not page.all("#marks")
+
+
+def test_split_shows_the_whole_regex(page):
+    for width in (1280, 390):
+        page.resize(width)
+        page.open("split", text="x", options={"pattern": "o200k"})
+        assert page.js(
+            "const field = document.getElementById('pattern-regex');"
+            "return field.value === byteloomShell.answered.answer.records.sides[0].regex"
+            " && field.scrollHeight <= field.clientHeight + 1 && field.scrollWidth <= field.clientWidth"
+        )
 
 
 # Merges.

@@ -3,6 +3,9 @@
  *   el(tag, attrs?, ...children)   an HTML element
  *   svg(tag, attrs?, ...children)  an SVG element
  *   fill(node, ...children)        replace the children of a node; returns the node
+ *   scrollX(label, attrs?, ...children)   a box of class `scroll-x`: it scrolls sideways, fades where more is hidden, and the
+ *                                  keyboard reaches it
+ *   folded(summary, make, attrs?)  a <details> whose content make() gives when it is opened
  *
  * attrs: `class` (string or list; false entries are left out), `on: {click: f}`, `data: {name: value}`,
  * `style: {"--x": 3}` (set through the CSSOM: the page's policy forbids style attributes), everything else is an
@@ -53,5 +56,15 @@ export function svg(tag, attrs, ...children) {
 export function fill(node, ...children) {
   node.replaceChildren();
   append(node, children);
+  return node;
+}
+
+export function scrollX(label, attrs, ...children) {
+  return el("div", { tabindex: "0", role: "region", "aria-label": label, ...attrs, class: ["scroll-x", attrs?.class] }, ...children);
+}
+
+export function folded(summary, make, attrs) {
+  const node = el("details", attrs, el("summary", null, summary));
+  node.addEventListener("toggle", () => append(node, [make()]), { once: true });
   return node;
 }

@@ -34,7 +34,10 @@ export function read(hash = location.hash) {
   };
 }
 
-export function write({ tab, text, shared, tokenizer, options, view, card }, { push = false } = {}) {
+let again = null;
+
+export function write(state, { push = false } = {}) {
+  const { tab, text, shared, tokenizer, options, view, card } = state;
   const values = new URLSearchParams();
   if (text.length <= LONGEST) values.set("text", text);
   else values.set("long", "");
@@ -45,8 +48,13 @@ export function write({ tab, text, shared, tokenizer, options, view, card }, { p
   if (card) values.set("card", card);
   const hash = `#${tab}?${values}`;
   if (hash === location.hash) return;
-  if (push) history.pushState(null, "", hash);
-  else history.replaceState(null, "", hash);
+  clearTimeout(again);
+  try {
+    if (push) history.pushState(null, "", hash);
+    else history.replaceState(null, "", hash);
+  } catch {
+    again = setTimeout(() => write(state), 1000); // browsers allow only so many in a while
+  }
 }
 
 export function keepText(text, owner) {

@@ -8,7 +8,7 @@
  *   facts([[name, value], …])    a short list of names and values
  */
 
-import { el, fill } from "./dom.js";
+import { el, fill, scrollX } from "./dom.js";
 import { count } from "./signs.js";
 
 export function table(options) {
@@ -66,7 +66,7 @@ export function table(options) {
   const grid = el("table", { class: options.class ?? null }, caption && el("caption", null, caption), el("thead", null, el("tr", null, heads)), body,
     foot && el("tfoot", null, el("tr", null, columns.map((column) => el("td", { class: column.number && "n" }, foot[column.key] ?? "")))));
   // A wide table scrolls in its own box, which the keyboard can reach, and not the page.
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption ?? "Table" }, grid, rest);
+  return el("div", { class: "scroll" }, scrollX(caption ?? "Table", null, grid), rest);
 }
 
 function cell(value, column) {
