@@ -18,8 +18,9 @@
  * `options`, `cards` and `text` are literals (double-quoted strings, numbers, true, false, null, lists, objects; long strings
  * may be joined with +), because page.py reads them to save the answers of every card in one file.
  *
- * ctx: text, options, records, strip (figures of the text), tokenizers, tokenizer (summaries; `index` is the place),
- *   patterns, limits, live (false on a saved page: nothing new can be asked),
+ * ctx: text, options (of the question that was answered), wanted (the options by now, of a newer question if there is one:
+ *   what controls show), records, strip (figures of the text), tokenizers, tokenizer (summaries; `index` is the place), patterns, limits,
+ *   live (false on a saved page: nothing new can be asked),
  *   set(options)        change options and ask again      setText(text)     setTokenizer(index)
  *   view, remember(v)   what only the picture needs, such as the step of a slider: in the address, but nothing is asked
  *   inspect(node)       show a node in the panel of details
@@ -325,6 +326,8 @@ class Shell {
     const answer = await this.source.ask(question);
     clearTimeout(busy);
     if (answer === null || turn < this.first || turn < this.shown) return;
+    // Drawn anew, a field that is being typed in would fall back to what was asked.
+    if (turn < this.turn && !this.tab.keeps && this.root.contains(document.activeElement)) return;
     this.stage.removeAttribute("aria-busy");
     this.answered = { tab: this.tab, question, answer };
     if (this.composing && this.root.contains(document.activeElement)) this.late = this.answered;
@@ -363,6 +366,7 @@ class Shell {
     return {
       text: question.text,
       options: question.options,
+      wanted: this.options[tab.id],
       records: answer.records,
       strip: answer.strip,
       view: this.view[tab.id],

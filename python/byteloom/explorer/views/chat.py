@@ -16,7 +16,7 @@ __all__ = ["view"]
 
 _MAX_MESSAGES = 100
 # Tokens that are sent to be drawn; the figures are of all.
-_MAX_TOKENS = 800
+_MAX_TOKENS = 600
 _MAX_TEXT = 20_000
 _MAX_SEGMENT = 600
 

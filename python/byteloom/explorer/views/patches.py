@@ -21,7 +21,7 @@ __all__ = ["view"]
 _RULES = ("global", "monotonic", "both", "space", "static", "byte", "bpe")
 _ENTROPY_RULES = ("global", "monotonic", "both")
 # Bytes that are sent to be drawn; the figures are of all.
-_DRAWN = 600
+_DRAWN = 400
 _LIKELY = 6
 
 

@@ -53,7 +53,13 @@ function figure(label, picture, twin, extra) {
   return el("figure", { class: "chart" }, el("figcaption", null, label), el("div", { class: "picture" }, picture), extra, details);
 }
 
-const measure = () => { WIDTH = Math.max(320, Math.min(640, document.documentElement.clientWidth - 24)); };
+let measured = false; // asking for it makes the browser lay the page out
+window.addEventListener("resize", () => { measured = false; });
+
+function measure() {
+  if (!measured) WIDTH = Math.max(320, Math.min(640, document.documentElement.clientWidth - 24));
+  measured = true;
+}
 
 export function lineChart({ label, x, y, series, marks = [], height = 240, onPick }) {
   measure();

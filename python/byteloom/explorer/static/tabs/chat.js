@@ -76,7 +76,7 @@ const SHOWN = [["tokens", "tokens"], ["text", "text"], ["segments", "segments"],
 /* Messages. */
 
 function change(edit) {
-  const messages = context.options.messages.map((message) => ({ ...message }));
+  const messages = context.wanted.messages.map((message) => ({ ...message }));
   context.set({ messages: edit(messages) ?? messages });
 }
 
@@ -195,8 +195,6 @@ function controlCount(encoding) {
 
 function drawStream(ctx) {
   const { encoding, format, text } = ctx.records;
-  const rest = encoding.count - encoding.tokens.length;
-  const left = rest > 0 && el("p", { class: "note" }, `The first ${count(encoding.tokens.length)} tokens are drawn. The figures count all ${count(encoding.count)}.`);
   if (shownAs(ctx) === "text") {
     return [el("pre", { class: "rendered", dir: "auto", tabindex: "0", "aria-label": "The conversation as text" }, text), text.length < encoding.characters && el("p", { class: "note" }, `${count(encoding.characters - text.length)} more characters are not drawn.`)];
   }
@@ -224,9 +222,9 @@ function drawStream(ctx) {
         { key: "mask", title: "mask", number: true },
         { key: "target", title: "label", number: true, format: String },
       ],
-    }), el("p", { class: "note" }, "Loss mask 1: in training the model learns to write this token. Mask 0: it only reads it; the label −100 tells a loss function to leave the token out."), left];
+    }), el("p", { class: "note" }, "Loss mask 1: in training the model learns to write this token. Mask 0: it only reads it; the label −100 tells a loss function to leave the token out.")];
   }
-  return [stream(encoding.tokens, format.start, "Tokens of the conversation", inspectToken), left];
+  return stream(encoding.tokens, format.start, "Tokens of the conversation", inspectToken);
 }
 
 function drawCareless(ctx) {
@@ -276,9 +274,11 @@ function draw(ctx) {
   if (encoding) kept.stream.dataset.stream = shown;
   else delete kept.stream.dataset.stream;
   const { tokens, segments, count: all } = encoding ?? {};
-  part(kept.stream, [Boolean(encoding), format.start, shown, { text, segments, tokens: [tokens, all], ids: [tokens, all] }[encoding ? shown : "text"]], () => (encoding
+  part(kept.stream, [Boolean(encoding), format.start, shown, { text, segments, tokens, ids: tokens }[encoding ? shown : "text"]], () => (encoding
     ? drawStream(ctx)
     : text !== undefined && el("pre", { class: "rendered", dir: "auto", tabindex: "0", "aria-label": "The conversation as text" }, text)));
+  kept.left.hidden = !encoding || all === tokens.length || shown === "text" || shown === "segments";
+  if (encoding) kept.left.textContent = `The first ${count(tokens.length)} tokens are drawn. The figures count all ${count(all)}.`;
   if (encoding) part(kept.verdict, naive.same ? null : [naive, tokens, encoding.control.all, format.start], () => drawCareless(ctx));
 }
 
@@ -289,14 +289,15 @@ function render(root, ctx) {
     kept.lacking = el("div");
     kept.numbers = el("div");
     kept.stream = el("div");
+    kept.left = el("p", { class: "note" });
     kept.legend = legend([{ label: "control token: one id, made by structure", kind: "special" }, { label: "underlined: trained, the model learns to write it", kind: "plain trained" }, { label: "context: read, not trained", kind: "plain" }]);
     kept.verdict = el("div");
     kept.careless = el("section", { class: "careless below" }, el("h3", null, "Could a message forge a turn?"), kept.verdict);
   }
-  if (!kept.stage.contains(kept.stream)) fill(kept.stage, kept.lacking, kept.numbers, kept.show.node, kept.stream, kept.legend, kept.careless);
+  if (!kept.stage.contains(kept.stream)) fill(kept.stage, kept.lacking, kept.numbers, kept.show.node, kept.stream, kept.left, kept.legend, kept.careless);
   kept.editor.disabled = !ctx.live;
-  drawMessages(ctx.options.messages);
-  kept.form.update(ctx.options, { live: ctx.live, choices: kept.formats === ctx.records.formats.join() ? {} : { format: ctx.records.formats.map((name) => [name, name]) } });
+  drawMessages(ctx.wanted.messages);
+  kept.form.update(ctx.wanted, { live: ctx.live, choices: kept.formats === ctx.records.formats.join() ? {} : { format: ctx.records.formats.map((name) => [name, name]) } });
   kept.formats = ctx.records.formats.join();
   kept.show.update({ show: shownAs(ctx) });
   draw(ctx);

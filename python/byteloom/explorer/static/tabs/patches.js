@@ -83,13 +83,13 @@ const SPECS = [
   { name: "theta", label: "Threshold θ (theta) of the entropy", kind: "range", min: 0, max: 8, step: 0.05, shown: hasTheta },
   { name: "rise", label: "Threshold of the rise", kind: "range", min: -2, max: 6, step: 0.05, shown: hasRise },
   { name: "size", label: "Bytes of a patch", kind: "range", min: 1, max: 32, step: 1, shown: (values) => values.rule === "static" },
+  { name: "target", label: "Wanted mean size in bytes", kind: "number", min: 1, max: 1000, shown: byEntropy },
 ];
 const MORE = [
   { name: "train", label: "Entropy model trained on", kind: "select", choices: TRAINED },
   { name: "order", label: "Order of the model", kind: "range", min: 1, max: 8, step: 1, hint: "one more than the number of bytes before that it looks at" },
   { name: "smoothing", label: "Smoothing", kind: "select", choices: [["backoff", "backoff: the longest context seen"], ["witten-bell", "witten-bell: all contexts mixed"]] },
   { name: "units", label: "Unit of the entropy", kind: "select", choices: [["bits", "bits: 8 = all bytes equally likely"], ["nats", "nats: 5.55 = all bytes equally likely"]] },
-  { name: "target", label: "Wanted mean size in bytes", kind: "number", min: 1, max: 1000, shown: byEntropy },
 ];
 
 const kept = {};
@@ -98,7 +98,7 @@ let context = null;
 function change(name, value) {
   if (name !== "units") return context.set({ [name]: value });
   // The same thresholds in another unit: the patches stay.
-  const { units, theta, rise } = context.options;
+  const { units, theta, rise } = context.wanted;
   const factor = units === value ? 1 : value === "nats" ? Math.LN2 : 1 / Math.LN2;
   return context.set({ units: value, theta: theta * factor, rise: rise * factor });
 }
@@ -109,8 +109,8 @@ function build() {
   kept.found = el("p", { class: "found" });
   kept.chart = el("div");
   kept.dragging = false;
-  kept.settings = el("details", { class: "twin" }, el("summary", null, "entropy model, unit, and a threshold for a wanted mean size"), kept.more.node, kept.found);
-  return el("div", null, kept.form.node, kept.settings);
+  kept.settings = el("details", { class: "twin" }, el("summary", null, "the entropy model and the unit"), kept.more.node);
+  return el("div", null, kept.form.node, kept.found, kept.settings);
 }
 
 /* The bytes. */
@@ -162,7 +162,7 @@ function byteStrip(ctx) {
   };
   const groups = starts.map((start, i) => () => el("span", { class: "patch", role: "group", "aria-label": `patch ${i + 1}, ${plural(ends[i] - start, "byte")}` },
     cells.slice(start, ends[i]).map((cell, place) => one(cell, start + place))));
-  const node = strip(groups, { label: "Bytes in patches", limit: Infinity, class: ["bytes", hasTheta(ctx.options) && "lined"].filter(Boolean).join(" ") });
+  const node = strip(groups, { label: "Bytes in patches", limit: Infinity, first: 40, class: ["bytes", hasTheta(ctx.options) && "lined"].filter(Boolean).join(" ") });
   node.dir = "ltr";
   node.addEventListener("click", (event) => {
     const cell = event.target.closest("button.byte");
@@ -228,7 +228,7 @@ function figures(ctx) {
   return facts([
     ["patches", named("patches", count(report.patches))],
     ["mean size", named("mean", `${ratio(report.mean)} bytes`)],
-    ["large model", named("compute", `${ratio(report.relative_compute)} × the runs of a model on bytes`)],
+    ["runs of the large model", named("compute", `${ratio(report.relative_compute)} × as many runs as bytes`)],
     ["tokens, for comparison", named("tokens", `${count(tokens)}, mean ${ratio(tokens ? report.bytes / tokens : null)} bytes`)],
     ["words that begin a patch", named("words", share(report.word_starts))],
     ["tokens that begin a patch", named("token-starts", share(report.token_starts))],
@@ -360,7 +360,7 @@ function drawFound(ctx) {
 function buildPicture() {
   kept.figures = el("div");
   kept.words = el("div", { class: "patched" });
-  kept.bytes = el("div");
+  kept.bytes = el("div", { class: "below" });
   kept.left = el("p", { class: "note" });
   kept.legend = el("ul", { class: "legend" });
   kept.table = lazy("patches as a table", () => patchTable(context));
@@ -368,8 +368,8 @@ function buildPicture() {
   kept.sizes = el("div", { class: "below" });
   kept.stages = buildStages();
   // The words of the text and the line to move are seen together; the long strip of bytes comes after them.
-  kept.all = el("div", null, kept.figures, el("h2", null, "The text in patches"), kept.words, kept.chart,
-    el("h2", null, "Each byte and its entropy"), kept.bytes, kept.left, kept.legend, kept.table, kept.learned, kept.stages, kept.sizes);
+  kept.all = el("div", null, el("h2", null, "The text in patches"), kept.words, kept.figures, kept.chart,
+    kept.learned, kept.table, kept.stages, el("h2", null, "Each byte and its entropy"), kept.legend, kept.bytes, kept.left, kept.sizes);
 }
 
 function legendOf(options) {
@@ -386,8 +386,8 @@ function render(root, ctx) {
   const { records } = ctx;
   const unit = records.highest / 8;
   const bounds = { theta: { min: 0, max: records.highest, step: records.highest / 160 }, rise: { min: -2 * unit, max: 6 * unit, step: unit / 20 } };
-  kept.form.update(ctx.options, { live: ctx.live, bounds });
-  kept.more.update(ctx.options, { live: ctx.live });
+  kept.form.update(ctx.wanted, { live: ctx.live, bounds });
+  kept.more.update(ctx.wanted, { live: ctx.live });
   drawFound(ctx);
   if (records.report.bytes === 0) {
     fill(kept.stage, el("p", { class: "note" }, "There is no byte yet: type a text."));

@@ -38,6 +38,7 @@ const LAST = STAGES.length - 1;
 const ROLES = { known: "A word of one token", new: "A new word", script: "A script it did not learn" };
 const DRAWN = 12; // rows of the table that are drawn
 const CELLS = 14;
+const SHOWN = 600; // code units of the text at its own stage
 const PREVIEW = 20; // pre-tokens whose stages stand in the list
 
 const style = new CSSStyleSheet();
@@ -53,7 +54,6 @@ style.replaceSync(`
 @media (max-width: 40rem) { .stage-list button { grid-template-columns: 1.7rem minmax(0, 1fr) auto; } .stage-seen { grid-column: 2 / -1; } .stage-list .model { padding-left: 3.1rem; } }
 .pieces { display: flex; flex-wrap: wrap; gap: .4rem; margin: .6rem 0; align-items: flex-start; unicode-bidi: isolate; }
 .piece { display: flex; flex-direction: column; gap: .1rem; align-items: flex-start; padding: .2rem .3rem; border: 1px solid var(--line); border-radius: 6px; background: var(--panel); max-width: 100%; }
-.piece.whole { border-color: transparent; background: none; padding: 0 1px; }
 .piece .hex { font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .8rem; color: var(--soft); word-spacing: -.15em; }
 .piece .strip { margin: 0; line-height: 1.7; }
 .piece .chip { font-size: .9rem; }
@@ -96,7 +96,8 @@ function draw() {
   part(kept.list, [stage, records.counts, records.model.width, records.decoded, preview(records)], () => overview(ctx, stage));
   kept.heading.textContent = `Stage ${stage + 1}: ${STAGES[stage]}`;
   kept.words.textContent = sentence(stage, ctx);
-  part(kept.pieces, [Math.min(stage, 4), records.pretokens, records.tokens, records.left_out], () => blocks(Math.min(stage, 4), records));
+  if (stage === 0) part(kept.pieces, [ctx.text.slice(0, SHOWN + 1), records.counts.characters], () => plainText(ctx.text));
+  else part(kept.pieces, [Math.min(stage, 4), records.pretokens, records.tokens, records.left_out], () => blocks(Math.min(stage, 4), records));
   part(kept.after, [stage, stage >= 5 && [records.tokens, records.model], records.decoded], () => [stage >= 5 && embedding(records), stage >= LAST && back(ctx)]);
 }
 
@@ -156,11 +157,18 @@ function sentence(stage, { records, strip: figures, tokenizer }) {
   ][stage];
 }
 
+function plainText(text) {
+  const chars = Array.from(text.slice(0, SHOWN));
+  const rest = text.length - chars.join("").length;
+  return text.length === 0 ? el("p", { class: "soft" }, "There is no text yet.")
+    : el("pre", { id: "pieces", dir: "auto", "aria-label": STAGES[0] }, chars.join(""), rest > 0 && el("span", { class: "rest" }, " …"));
+}
+
 function blocks(stage, records) {
   const { pretokens, tokens, left_out: leftOut } = records;
   if (pretokens.length === 0) return el("p", { class: "soft" }, "There is no text yet.");
-  const made = pretokens.map((pretoken) => el("div", { class: ["piece", stage === 0 && "whole"] },
-    chip(pretoken, { kind: "plain", title: stage > 0 ? pretoken.category : null }),
+  const made = pretokens.map((pretoken) => el("div", { class: "piece" },
+    chip(pretoken, { kind: "plain", title: pretoken.category }),
     stage >= 2 && el("span", { class: "hex" }, hex(pretoken.bytes)),
     stage >= 3 && el("div", { class: "strip" }, tokens.slice(...pretoken.tokens).map((token) =>
       chip(token, { kind: kind(token), shade: token.index, sub: stage >= 4 ? String(token.id) : undefined, title: `token ${token.index + 1}, id ${token.id}` })))));

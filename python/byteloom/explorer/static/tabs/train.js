@@ -99,7 +99,7 @@ export function render(root, ctx) {
   const last = records.steps.length;
   const wanted = ctx.view.merge ?? ctx.options.merge;
   const done = Number.isInteger(wanted) ? Math.max(0, Math.min(wanted, last)) : 0;
-  part(kept.controls, [ctx.options, ctx.live, records.patterns, records.ties], () => controls(ctx));
+  part(kept.controls, [ctx.wanted, ctx.live, records.patterns, records.ties], () => controls(ctx));
   part(kept.summary, [records.bytes, records.pretokens, records.unique_pretokens, last, records.stopped, records.tied, records.left_out, ctx.options.corpus, ctx.live], () => [summary(records), short(ctx)]);
   part(kept.walk, last, () => last > 0 && walk(last, done));
   const steps = kept.walk.firstChild?.stepper;
@@ -117,7 +117,7 @@ function walk(last, done) {
 }
 
 function controls(ctx) {
-  const { records, options: now } = ctx;
+  const { records, wanted: now } = ctx;
   const locked = { disabled: !ctx.live };
   const builtIn = records.patterns.includes(now.pattern);
   const number = (name, label, least, most) => el("label", null, label, el("input", { type: "number", id: name, min: least, max: most, step: 1, value: now[name], ...locked, on: { change: (event) => {
