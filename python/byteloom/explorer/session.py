@@ -10,6 +10,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError  # Python 3.10 has another class of its own
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any, TypeVar, cast
@@ -102,8 +104,12 @@ class Session:
             raise ValueError(f"two tokenizers have one name: {', '.join(names)}")
         self.text_at_start = text if text is not None else first_text()
         self.limits = limits or Limits()
+        self.patience: float | None = None
+        """Seconds that `facts` waits; `None` for as long as it takes. A server has a limit to keep."""
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
+        self._facts: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
+        self._one_at_a_time = threading.Lock()
 
     def describe(self) -> dict[str, Any]:
         """What the page needs to know before its first question."""
@@ -180,6 +186,48 @@ class Session:
             while len(self._kept) > 32:  # noqa: PLR2004 - said above
                 self._kept.popitem(last=False)
         return value
+
+    def facts(self, key: Hashable, make: Callable[[], T]) -> T | None:
+        """What belongs to tokenizers and to no text, made once and kept for good.
+
+        A vocabulary of 200,000 tokens takes seconds to read: more than a view has. So it is made in a thread
+        of its own, which goes on after the view gave up.
+
+        Args:
+            key: What it is of. There must be few: tokenizers and pairs of them, nothing of a request.
+            make: Makes it.
+
+        Returns:
+            The value, or `None` where it is not there within `patience`.
+        """
+        with self._lock:
+            future = self._facts.get(key)
+            new = future is None
+            if future is None:
+                future = self._facts[key] = Future()
+        if new:
+            args = (key, future, make)
+            if self.patience is None:
+                self._make(*args)
+            else:
+                # As a daemon it does not hold up the end of the program.
+                threading.Thread(target=self._make, args=args, name="byteloom-facts", daemon=True).start()
+        try:
+            return cast("T", future.result(self.patience))
+        except FutureTimeoutError:
+            return None
+
+    def _make(self, key: Hashable, future: Future[Any], make: Callable[[], Any]) -> None:
+        try:
+            # Side by side they would only take longer, each of them and the views as well.
+            with self._one_at_a_time:
+                value = make()
+        except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            with self._lock:
+                del self._facts[key]
+            future.set_exception(error)
+        else:
+            future.set_result(value)
 
     def entropy_model(
         self, training_text: str | None = None, *, order: int = 4, **options: Any
