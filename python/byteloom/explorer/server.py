@@ -74,6 +74,17 @@ def answer(session: Session, tab: str, request: dict[str, Any]) -> dict[str, Any
         return {"error": {"kind": type(error).__name__, "message": words}}
 
 
+def _warm(session: Session) -> None:
+    """Begin what the first look at a tab needs and a large vocabulary makes slow."""
+    try:
+        for tab in assets.available_tabs():
+            module = importlib.import_module(f"byteloom.explorer.views.{tab}")
+            if hasattr(module, "warm"):
+                module.warm(session)
+    except Exception:
+        log.exception("a view could not be prepared")
+
+
 def _encoded(data: dict[str, Any]) -> bytes:
     """JSON in UTF-8; half a surrogate pair, which UTF-8 cannot hold, stays an escape."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -231,6 +242,8 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
     except ImportError:
         raise ImportError(_MISSING) from None
 
+    # Half of the time is for what belongs to the tokenizers, half for the text.
+    session.patience = session.limits.seconds / 2
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     work = _Work(session)
     described = _encoded({**session.describe(), "tabs": assets.available_tabs()})
@@ -358,6 +371,7 @@ class Server:
             h11_max_incomplete_event_size=1 << 14,
         )
         self._server = uvicorn.Server(config)
+        self._session = session
         self._thread: threading.Thread | None = None
 
     @property
@@ -367,6 +381,7 @@ class Server:
 
     def run(self) -> None:
         """Serve until Ctrl-C."""
+        threading.Thread(target=_warm, args=(self._session,), name="byteloom-warm", daemon=True).start()
         try:
             self._server.run(sockets=[self._socket])
         finally:

@@ -187,7 +187,7 @@ class Session:
                 self._kept.popitem(last=False)
         return value
 
-    def facts(self, key: Hashable, make: Callable[[], T]) -> T | None:
+    def facts(self, key: Hashable, make: Callable[[], T], *, wait: bool = True) -> T | None:
         """What belongs to tokenizers and to no text, made once and kept for good.
 
         A vocabulary of 200,000 tokens takes seconds to read: more than a view has. So it is made in a thread
@@ -195,7 +195,8 @@ class Session:
 
         Args:
             key: What it is of. There must be few: tokenizers and pairs of them, nothing of a request.
-            make: Makes it.
+            make: Makes it. It must not ask for facts itself.
+            wait: Whether to wait for it at all.
 
         Returns:
             The value, or `None` where it is not there within `patience`.
@@ -213,7 +214,7 @@ class Session:
                 # As a daemon it does not hold up the end of the program.
                 threading.Thread(target=self._make, args=args, name="byteloom-facts", daemon=True).start()
         try:
-            return cast("T", future.result(self.patience))
+            return cast("T", future.result(self.patience if wait or self.patience is None else 0))
         except FutureTimeoutError:
             return None
 
