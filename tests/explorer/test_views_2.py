@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 
 import pytest
 from hypothesis import given, settings
@@ -288,7 +289,10 @@ def test_a_page_beyond_the_last_is_the_last(session):
 def test_a_vocabulary_that_is_being_read_is_pending_and_then_there(plain):
     session = Session([("plain", plain)])
     session.patience = 0.05
-    with session._one_at_a_time:  # noqa: SLF001 - as if another vocabulary were being read
+    ready = threading.Event()
+    try:
+        # As if another vocabulary were being read.
+        assert session.facts("another", ready.wait, wait=False) is None
         words = asked(vocabulary.view, session, text="low")
         assert set(words) == {"pending"}
         assert f"{plain.vocab_size:,} tokens of plain" in words["pending"]
@@ -296,6 +300,8 @@ def test_a_vocabulary_that_is_being_read_is_pending_and_then_there(plain):
         assert records["pending"] is True
         assert (records["languages"], records["overlaps"]) == (None, None)
         assert records["figures"][0]["tokens"] == plain.count("low")
+    finally:
+        ready.set()
     session.patience = 30
     assert asked(vocabulary.view, session, text="low")["size"] == len(bl.Vocabulary(plain))
     records = asked(compare.view, session, text="low", names=["plain", "built-in, English"])

@@ -38,7 +38,8 @@ _TYPES = {
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"  # no text becomes markup, whatever our code does
 )
 _HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -288,6 +289,7 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
 def _add_errors(app: FastAPI) -> None:
     """Every error is JSON with a sentence; none tells what is inside."""
     from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
 
     async def refused(_request: Request, error: Exception) -> Response:
         return _error(getattr(error, "status", 400), str(error))
@@ -300,6 +302,9 @@ def _add_errors(app: FastAPI) -> None:
         words = {404: "there is nothing here", 405: "this address takes another method"}
         return _error(status, words.get(status, "the request cannot be answered"))
 
+    async def gone(_request: Request, _error_: Exception) -> Response:
+        return _error(400, "the request ended before its end")
+
     async def failed(_request: Request, error: Exception) -> Response:
         log.error("a view failed", exc_info=error)
         return _error(500, "the explorer failed on this request; the terminal says how", "Failure")
@@ -307,6 +312,7 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(_RefusalError, refused)
     app.add_exception_handler(ViewError, view_error)
     app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(Exception, failed)
 
 
@@ -314,14 +320,32 @@ def _timely_protocol() -> type[asyncio.Protocol]:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Timely(H11Protocol):
-        """Hangs up where no request comes; uvicorn itself waits for the first one for ever."""
+        """Hangs up where no request comes, or half of one; uvicorn itself waits for ever."""
+
+        _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self.loop.call_later(_PATIENCE, self._hang_up)
+            self._expect()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._waits() and self.conn.trailing_data[0]:
+                self._expect()
+            elif self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _waits(self) -> bool:
+            return self.cycle is None or self.cycle.response_complete
+
+        def _expect(self) -> None:
+            if self._timer is None:
+                self._timer = self.loop.call_later(_PATIENCE, self._hang_up)
 
         def _hang_up(self) -> None:
-            if self.cycle is None:
+            self._timer = None
+            if self._waits():
                 self.transport.close()
 
     return Timely

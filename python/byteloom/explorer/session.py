@@ -8,7 +8,7 @@ reads the page.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError  # Python 3.10 has another class of its own
@@ -109,7 +109,8 @@ class Session:
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
         self._facts: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
-        self._one_at_a_time = threading.Lock()
+        self._todo: deque[tuple[Hashable, Future[Any], Callable[[], Any]]] = deque()
+        self._works = False
 
     def describe(self) -> dict[str, Any]:
         """What the page needs to know before its first question."""
@@ -190,8 +191,8 @@ class Session:
     def facts(self, key: Hashable, make: Callable[[], T], *, wait: bool = True) -> T | None:
         """What belongs to tokenizers and to no text, made once and kept for good.
 
-        A vocabulary of 200,000 tokens takes seconds to read: more than a view has. So it is made in a thread
-        of its own, which goes on after the view gave up.
+        A vocabulary of 200,000 tokens takes seconds to read: more than a view has. So a thread makes one
+        after the other, and goes on after the view gave up.
 
         Args:
             key: What it is of. There must be few: tokenizers and pairs of them, nothing of a request.
@@ -201,28 +202,39 @@ class Session:
         Returns:
             The value, or `None` where it is not there within `patience`.
         """
+        inline = self.patience is None
         with self._lock:
             future = self._facts.get(key)
             new = future is None
             if future is None:
                 future = self._facts[key] = Future()
-        if new:
-            args = (key, future, make)
-            if self.patience is None:
-                self._make(*args)
-            else:
-                # As a daemon it does not hold up the end of the program.
-                threading.Thread(target=self._make, args=args, name="byteloom-facts", daemon=True).start()
+                if not inline:
+                    self._todo.append((key, future, make))
+            start = bool(self._todo) and not self._works
+            self._works = self._works or start
+        if new and inline:
+            self._make(key, future, make)
+        if start:
+            # One thread: two would take longer, each of them and the views as well. As a daemon it does not
+            # hold up the end of the program.
+            threading.Thread(target=self._work, name="byteloom-facts", daemon=True).start()
         try:
             return cast("T", future.result(self.patience if wait or self.patience is None else 0))
         except FutureTimeoutError:
             return None
 
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._todo:
+                    self._works = False
+                    return
+                job = self._todo.popleft()
+            self._make(*job)
+
     def _make(self, key: Hashable, future: Future[Any], make: Callable[[], Any]) -> None:
         try:
-            # Side by side they would only take longer, each of them and the views as well.
-            with self._one_at_a_time:
-                value = make()
+            value = make()
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             with self._lock:
                 del self._facts[key]
