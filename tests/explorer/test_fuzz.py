@@ -258,7 +258,8 @@ def test_half_a_second_request_does_not_stay(trial_tabs, session, monkeypatch):
 
 
 def test_who_hangs_up_in_the_middle_is_no_fault(trial_server, caplog):
-    head = f"POST /api/trial HTTP/1.1\r\nHost: 127.0.0.1:{trial_server.port}\r\nContent-Type: application/json\r\n"
+    head = f"POST /api/trial HTTP/1.1\r\nHost: 127.0.0.1:{trial_server.port}\r\n"
+    head += "Content-Type: application/json\r\n"
     for _ in range(5):
         with socket.create_connection(("127.0.0.1", trial_server.port), timeout=10) as connection:
             connection.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())

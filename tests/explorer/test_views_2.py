@@ -251,9 +251,7 @@ def test_lists_are_those_of_the_library(session, plain, kind):
     }[kind]
     entries, page = [], 0
     while True:
-        records = asked(
-            vocabulary.view, session, text=text, list=kind, query="th", kind="partial", page=page
-        )
+        records = asked(vocabulary.view, session, text=text, list=kind, query="th", kind="partial", page=page)
         entries += records["entries"]
         page += 1
         if page * records["page_size"] >= records["found"]:

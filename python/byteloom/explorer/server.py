@@ -39,7 +39,8 @@ _TYPES = {
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'"  # no text becomes markup, whatever our code does
+    # No text becomes markup, whatever our code does.
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -302,8 +303,8 @@ def _add_errors(app: FastAPI) -> None:
         words = {404: "there is nothing here", 405: "this address takes another method"}
         return _error(status, words.get(status, "the request cannot be answered"))
 
-    async def gone(_request: Request, _error_: Exception) -> Response:
-        return _error(400, "the request ended before its end")
+    async def gone(_request: Request, _disconnect: Exception) -> Response:
+        return _error(400, "the request broke off")
 
     async def failed(_request: Request, error: Exception) -> Response:
         log.error("a view failed", exc_info=error)
@@ -317,7 +318,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _timely_protocol() -> type[asyncio.Protocol]:
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
     class Timely(H11Protocol):
         """Hangs up where no request comes, or half of one; uvicorn itself waits for ever."""
@@ -337,7 +338,8 @@ def _timely_protocol() -> type[asyncio.Protocol]:
                 self._timer = None
 
         def _waits(self) -> bool:
-            return self.cycle is None or self.cycle.response_complete
+            cycle: RequestResponseCycle | None = self.cycle  # uvicorn's types leave `None` out
+            return cycle is None or cycle.response_complete
 
         def _expect(self) -> None:
             if self._timer is None:

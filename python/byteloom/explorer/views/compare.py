@@ -86,7 +86,7 @@ def _facts(session: Session, sides: Sequence[NamedTokenizer]) -> tuple[list[Any]
     overlaps = [known(_overlap, *pair) for pair in itertools.combinations(sides, 2)]
     return (
         # Language by language, as `compare` has them.
-        None if None in languages else [row for rows in zip(*languages) for row in rows],
+        None if None in languages else [row for rows in zip(*languages, strict=True) for row in rows],
         None if None in overlaps else overlaps,
     )
 
