@@ -529,6 +529,15 @@ def test_the_longest_tokens_come_first(page, session):
     assert {"·weaver", "·threads", "·valley"} <= set(tokens_listed(page))
 
 
+def test_it_begins_with_what_training_made(page, session):
+    page.open("vocabulary")
+    tok = session.tokenizers[0].tokenizer
+    merged = [tok.id_to_bytes(a) + tok.id_to_bytes(b) for a, b in tok.merges]
+    assert tokens_listed(page) == [bl.render.visible(token) for token in merged[:40]]
+    assert page.find("[data-found]").get_attribute("data-found") == str(len(merged))
+    assert "joining two shorter tokens" in page.text("#vocabulary-about")
+
+
 def test_tokens_are_searched(page, session):
     page.open("vocabulary")
     page.card("vocabulary-search")
@@ -563,12 +572,12 @@ def test_every_token_of_a_trained_vocabulary_is_reached(page):
     assert page.text('[data-found="0"]').startswith("✓ None")
 
 
-def test_a_script_is_chosen_in_its_table(page):
+def test_a_kind_is_chosen_in_its_table(page):
     page.open("vocabulary", tokenizer="1")
     page.js(
         "const scripts = [...document.querySelectorAll('#picture button.link')];"
         "scripts.find((one) => one.textContent === 'Greek').click()"
     )
     settled(page)
-    assert page.js("return byteloomShell.options.vocabulary.script") == "Greek"
+    assert page.js("return byteloomShell.options.vocabulary.kind") == "Greek"
     assert {cell.text for cell in page.all("[data-found] tbody td:last-child")} == {"Greek"}

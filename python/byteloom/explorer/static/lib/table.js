@@ -63,10 +63,10 @@ export function table(options) {
     draw();
   }
   draw();
-  const grid = el("table", { class: options.class ?? null }, caption && el("caption", null, caption), el("thead", null, el("tr", null, heads)), body,
+  const grid = el("table", { class: options.class ?? null, "aria-label": caption ?? null }, el("thead", null, el("tr", null, heads)), body,
     foot && el("tfoot", null, el("tr", null, columns.map((column) => el("td", { class: column.number && "n" }, foot[column.key] ?? "")))));
-  // A wide table scrolls in its own box, which the keyboard can reach, and not the page.
-  return el("div", { class: "scroll" }, scrollX(caption ?? "Table", null, grid), rest);
+  // A wide table scrolls in its own box, which the keyboard can reach, and not the page; what it is called stays in sight.
+  return el("div", { class: "scroll" }, caption && el("p", { class: "caption", "aria-hidden": "true" }, caption), scrollX(caption ?? "Table", null, grid), rest);
 }
 
 function cell(value, column) {

@@ -1,7 +1,7 @@
 /* Bytes: what a reader sees, code points, bytes, and the letters that GPT-2 writes bytes with. */
 
 import { chip, signNodes, strip } from "../lib/chips.js";
-import { el, fill, folded } from "../lib/dom.js";
+import { el, fill, folded, memo, settle } from "../lib/dom.js";
 import { count, fromHex, plural, visible } from "../lib/signs.js";
 import { facts, table } from "../lib/table.js";
 
@@ -70,9 +70,26 @@ style.replaceSync(`
 `);
 document.adoptedStyleSheets.push(style);
 
+const drawn = {}; // what the last key need not change
+
 export function render(root, ctx) {
   const { records, view } = ctx;
   const { characters, counts } = records;
+  settle(root,
+    el("p", { class: "counter" }, "Unknown bytes: ", el("strong", { id: "unknown" }, count(records.unknown)), ` of ${count(counts.bytes)}. `,
+      el("span", { class: "soft" }, records.unknown > 0
+        ? "This tokenizer is made of characters and has no token for some of these."
+        : `${plural(counts.characters, "character")}, ${count(counts.wide)} of them made of two or more bytes.`)),
+    memo(drawn, "cells", [characters, ctx.options, view], () => cells(ctx)),
+    memo(drawn, "tokens", records.tokens, () => tokens(ctx)),
+    records.left_out > 0 && el("p", { class: "note" }, `Drawn are the first ${count(characters.length)} characters; the figures are of all ${count(counts.characters)}.`),
+    memo(drawn, "twin", characters, () => twin(characters)));
+}
+
+/* The characters, how their bytes are written, and the cut. */
+function cells(ctx) {
+  const { records, view } = ctx;
+  const { characters } = records;
   let base = Object.hasOwn(BASES, view.base) ? view.base : ctx.options.base;
   const size = characters.reduce((sum, char) => sum + char.bytes.length / 2, 0);
   const wanted = view.cut ?? ctx.options.cut;
@@ -106,21 +123,20 @@ export function render(root, ctx) {
     slider.setAttribute("aria-valuetext", `${plural(cut, "byte")} of ${count(size)}`);
     fill(told, cutResult(records, cut, size));
   }
-
-  fill(root,
-    el("p", { class: "counter" }, "Unknown bytes: ", el("strong", { id: "unknown" }, count(records.unknown)), ` of ${count(counts.bytes)}. `,
-      el("span", { class: "soft" }, records.unknown > 0
-        ? "This tokenizer is made of characters and has no token for some of these."
-        : `${plural(counts.characters, "character")}, ${count(counts.wide)} of them made of two or more bytes.`)),
+  draw();
+  return [
     el("div", { class: "controls", role: "group", "aria-label": "How bytes are written" }, el("span", null, "Write bytes in"), bases),
     key(), stage,
-    records.left_out > 0 && el("p", { class: "note" }, `and ${plural(records.left_out, "more character")}`),
     size > 0 && [el("h2", null, "Cut here"), el("div", { class: "controls" }, el("label", { for: "cut" }, "Cut behind byte"), slider), told],
+  ];
+}
+
+function tokens(ctx) {
+  return [
     el("h2", null, "The tokens over these bytes"),
     el("p", { class: "soft" }, "Each box is one token with its id below. ⟨E2 98⟩ is a token that holds only a part of a character. The colours only tell neighbours apart."),
-    strip(records.tokens.map((token, place) => () => chip(token, { shade: place, sub: String(token.id), inspect: () => ctx.inspect(el("div", null, facts([["token id", count(token.id)], ["bytes", hex(token.bytes)], ["place", `bytes ${token.span[0]} to ${token.span[1]}`]]))) })), { label: "Tokens", more: "tokens" }),
-    twin(characters));
-  draw();
+    strip(ctx.records.tokens.map((token, place) => () => chip(token, { shade: place, sub: String(token.id), inspect: () => ctx.inspect(el("div", null, facts([["token id", count(token.id)], ["bytes", hex(token.bytes)], ["place", `bytes ${token.span[0]} to ${token.span[1]}`]]))) })), { label: "Tokens", more: "tokens", first: 60 }),
+  ];
 }
 
 function key() {
@@ -168,7 +184,7 @@ function signs(ctx, base, mark) {
     return () => sign(ctx, points, start, base, mark);
   });
   if (blocks.length === 0) return el("p", { class: "soft" }, "There is no text yet.");
-  return strip(blocks, { label: "Characters, code points and bytes", class: ["signs", base].join(" "), first: 48 });
+  return strip(blocks, { label: "Characters, code points and bytes", class: `signs ${base}`, first: 40 });
 }
 
 function sign(ctx, points, start, base, mark) {
@@ -239,4 +255,4 @@ function twin(characters) {
   }));
 }
 
-export default { id: "bytes", title: "Bytes", about: "What you see, the code points behind it, the bytes of UTF-8, and the letters that GPT-2 writes bytes with.", options, cards, render };
+export default { id: "bytes", title: "Bytes", about: "What you see, the code points behind it, the bytes of UTF-8, and the letters that GPT-2 writes bytes with.", options, cards, render, keeps: true };

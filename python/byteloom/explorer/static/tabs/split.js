@@ -1,7 +1,7 @@
 /* Split: where a pattern cuts, which alternative matched, and how two patterns differ. */
 
 import { chip, signNodes, strip } from "../lib/chips.js";
-import { el, fill, folded } from "../lib/dom.js";
+import { el, folded, memo, settle } from "../lib/dom.js";
 import { count, fromHex, plural, visibleBytes } from "../lib/signs.js";
 import { facts, table } from "../lib/table.js";
 
@@ -76,20 +76,26 @@ style.replaceSync(`
 `);
 document.adoptedStyleSheets.push(style);
 
+const drawn = {}; // what the last key need not change
+
 export function render(root, ctx) {
   const { records } = ctx;
   const { sides, differences, trained } = records;
   const alone = sides.length === 1;
-  fill(root,
-    chooser(ctx, "pattern", alone ? "Pattern" : "Pattern A", ownName(ctx)),
-    chooser(ctx, "other", alone ? "Compare with" : "Pattern B", "no second pattern"),
-    el("div", { class: ["sides", !alone && "side-by-side"] }, sides.map((side, number) => drawSide(ctx, side, number, alone, differences))),
-    marks(sides),
-    el("div", { class: "controls" }, el("label", null,
+  const chosen = (name, label, empty) => memo(drawn, name, [label, empty, ctx.options[name], ctx.records.sides[name === "pattern" ? 0 : 1]?.regex], () => chooser(ctx, name, label, empty));
+  const inside = differences?.stretches.map(({ chars }) => chars);
+  const panels = memo(drawn, "panels", alone, () => el("div", { class: ["sides", !alone && "side-by-side"] }));
+  settle(panels[0], sides.map((side, number) => memo(drawn, `side-${number}`, [side, alone, inside], () => drawSide(ctx, side, number, alone, inside))));
+  settle(root,
+    chosen("pattern", alone ? "Pattern" : "Pattern A", ownName(ctx)),
+    chosen("other", alone ? "Compare with" : "Pattern B", "no second pattern"),
+    panels,
+    memo(drawn, "marks", sides.map((side) => side.pieces), () => marks(sides)),
+    memo(drawn, "training", [alone, ctx.options.train, ctx.live], () => el("div", { class: "controls" }, el("label", null,
       el("input", { type: "checkbox", id: "train", checked: ctx.options.train, disabled: !ctx.live, on: { change: (event) => ctx.set({ train: event.target.checked }) } }),
-      alone ? "train on this text with the pattern" : "train on this text with each pattern")),
-    trained && drawTrained(trained),
-    differences && drawDifferences(differences));
+      alone ? "train on this text with the pattern" : "train on this text with each pattern"))),
+    trained && memo(drawn, "trained", trained, () => drawTrained(trained)),
+    differences && memo(drawn, "differences", differences, () => drawDifferences(differences)));
 }
 
 const OWN = "a regex of your own";
@@ -137,7 +143,7 @@ function marks(sides) {
     "Vowel signs of Hindi, and accents that stand as characters of their own, are combining marks to Unicode: ", el("code", null, "\\p{M}"), ", not letters, ", el("code", null, "\\p{L}"), `. What ${names.join(" and ")} ${names.length > 1 ? "take" : "takes"} for a word does not include marks, so a mark ends the word. The pattern o200k allows `, el("code", null, "\\p{M}"), " beside the letters and keeps such words whole.");
 }
 
-function drawSide(ctx, side, number, alone, differences) {
+function drawSide(ctx, side, number, alone, stretches) {
   const title = el("h2", null, alone ? "" : `${NAMES[number]}: `, side.name ?? OWN);
   if (side.error) {
     return el("section", { class: "panel", id: `side-${number}` }, title, el("p", { class: "bad", role: "alert" }, "This pattern cannot be used: ", side.error));
@@ -149,7 +155,7 @@ function drawSide(ctx, side, number, alone, differences) {
   const light = (piece) => {
     for (const item of list.children) item.classList.toggle("lit", piece !== null && Number(item.dataset.alternative) === piece.alternative && piece.alternative !== null);
   };
-  const inside = (piece) => differences?.stretches.some(({ chars }) => piece.chars[0] >= chars[0] && piece.chars[1] <= chars[1]);
+  const inside = (piece) => stretches?.some((chars) => piece.chars[0] >= chars[0] && piece.chars[1] <= chars[1]);
   const chips = side.pieces.map((piece) => () => chip(piece, {
     shade: SHADES[piece.category] ?? 1, kind: piece.alternative === null ? "off" : "token", sub: piece.category, class: inside(piece) && "differs",
     title: piece.alternative === null ? "no alternative matches" : `alternative ${piece.alternative + 1}: ${piece.category}`,
@@ -194,4 +200,4 @@ function drawTrained(trained) {
     trained.length > 1 && el("p", { class: "note" }, "Dashed underline: learned with this pattern and not with the other."));
 }
 
-export default { id: "split", title: "Split", about: "Before any merge the text is cut into pre-tokens. No token reaches over a cut, so the pattern decides which tokens there can be.", options, cards, render };
+export default { id: "split", title: "Split", about: "Before any merge the text is cut into pre-tokens. No token reaches over a cut, so the pattern decides which tokens there can be.", options, cards, render, keeps: true };
