@@ -28,6 +28,7 @@ def page(session: Session) -> str:
     Returns:
         The document.
     """
+    session = session.unhurried()
     style, script = assets.style(), assets.bundle()
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "

@@ -7,6 +7,7 @@ reads the page.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -107,7 +108,7 @@ class Session:
         self.patience: float | None = None
         """Seconds that `facts` waits; `None` for as long as it takes. A server has a limit to keep."""
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
-        self._facts: dict[Hashable, Future[Any]] = {}
+        self._facts: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._todo: deque[tuple[Hashable, Future[Any], Callable[[], Any]]] = deque()
         self._works = False
@@ -189,7 +190,7 @@ class Session:
         return value
 
     def facts(self, key: Hashable, make: Callable[[], T], *, wait: bool = True) -> T | None:
-        """What belongs to tokenizers and to no text, made once and kept for good.
+        """What belongs to tokenizers and to no text, made once; the 64 last used are kept.
 
         A vocabulary of 200,000 tokens takes seconds to read: more than a view has. So a thread makes one
         after the other, and goes on after the view gave up.
@@ -210,7 +211,13 @@ class Session:
                 future = self._facts[key] = Future()
                 if not inline:
                     self._todo.append((key, future, make))
-            start = bool(self._todo) and not self._works
+            self._facts.move_to_end(key)
+            for old in [old for old, known in self._facts.items() if known.done()]:
+                if len(self._facts) <= 64:  # noqa: PLR2004 - said above; a view needs 23 at most
+                    break
+                if old != key:
+                    del self._facts[old]
+            start = not inline and bool(self._todo) and not self._works
             self._works = self._works or start
         if new and inline:
             self._make(key, future, make)
@@ -237,10 +244,16 @@ class Session:
             value = make()
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             with self._lock:
-                del self._facts[key]
+                self._facts.pop(key, None)
             future.set_exception(error)
         else:
             future.set_result(value)
+
+    def unhurried(self) -> Session:
+        """The same session and its caches, for who waits as long as it takes: no answer of it is pending."""
+        session = copy.copy(self)
+        session.patience = None
+        return session
 
     def entropy_model(
         self, training_text: str | None = None, *, order: int = 4, **options: Any

@@ -84,7 +84,7 @@ function draw(done) {
   const { records } = ctx;
   const step = records.steps[done];
   part(kept.round, [done, step, records.stopped, records.tie_break], () => drawRound(records, done));
-  part(kept.sample, [done, records.sample], () => drawSample(records, done));
+  part(kept.sample, [done, records.sample, records.sample_cut], () => drawSample(records, done));
   part(kept.vocabulary, [done, records.steps.slice(Math.max(0, done - NEWEST), done)], () => drawVocabulary(ctx, done));
   const open = kept.curve.querySelector("details")?.open;
   part(kept.curve, [done, records.curve], () => drawCurve(records, done));
@@ -213,7 +213,8 @@ function drawSample(records, done) {
     tokens.push(...state);
   }
   if (tokens.length === 0) return null;
-  return [el("h2", null, `The text in tokens of this size`),
+  return [el("h2", null, "The text in tokens of this size"),
+    records.sample_cut !== null && el("p", { class: "note" }, `The text begins with a pre-token that is too long to draw: here are its first ${plural(records.sample_cut, "byte")}, as a text of their own.`),
     strip(tokens.map((token) => chip(token, { shade: token.id < 256 ? undefined : token.id, kind: token.id < 256 ? "plain" : "token", title: `id ${token.id}` })), { label: "The beginning of the text in tokens", limit: 400, more: "tokens" })];
 }
 
