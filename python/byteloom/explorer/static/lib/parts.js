@@ -3,6 +3,8 @@
  *   part(node, what, draw)     fills the node with draw(), unless it shows the same `what` already; returns the node
  *   lazy(summary, draw)        a <details> that is drawn when it is opened; returns the node
  *     lazy.update(node, draw)  another thing to draw: at once where it is open, or else when it is opened
+ *
+ * These are for a tab whose parts stay where they are. Where the list of parts changes, see `memo` and `settle` of dom.js.
  */
 
 import { el, fill } from "./dom.js";

@@ -5,7 +5,7 @@
  *     rows:     objects by key; `_class` is the class of a row, `_inspect` a function called when it is clicked
  *     limit:    rows drawn at once (default 200); a button shows more
  *     sortable: heads are buttons (default true from 3 rows on)
- *   facts([[name, value], …])    a short list of names and values
+ *   facts([[name, value], …], across?)    a short list of names and values; `across`: side by side, each name above its value
  */
 
 import { el, fill, scrollX } from "./dom.js";
@@ -75,6 +75,6 @@ function cell(value, column) {
   return value;
 }
 
-export function facts(pairs) {
-  return el("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))));
+export function facts(pairs, across = false) {
+  return el("dl", { class: ["facts", across && "across"] }, pairs.filter(Boolean).map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))));
 }

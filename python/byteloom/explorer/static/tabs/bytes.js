@@ -255,4 +255,4 @@ function twin(characters) {
   }));
 }
 
-export default { id: "bytes", title: "Bytes", about: "What you see, the code points behind it, the bytes of UTF-8, and the letters that GPT-2 writes bytes with.", options, cards, render, keeps: true };
+export default { id: "bytes", title: "Bytes", about: "What you see, the code points behind it, the bytes of UTF-8, and the letters that GPT\u20112 writes bytes with.", options, cards, render, keeps: true };

@@ -261,7 +261,7 @@ const numbers = (encoding) => [
     ["control tokens", el("span", { data: { figure: "control" } }, controlCount(encoding))],
     ["trained tokens", count(encoding.trained)],
     ["decodes to the same text", encoding.round_trip ? "✓ yes" : "✗ no"],
-  ]),
+  ], true),
   el("p", { class: "note" }, "A control token is one id that marks where a turn begins or ends. A trained token is one that a model learns to write when it is trained on this conversation."),
 ];
 

@@ -232,7 +232,7 @@ function figures(ctx) {
     ["tokens, for comparison", named("tokens", `${count(tokens)}, mean ${ratio(tokens ? report.bytes / tokens : null)} bytes`)],
     ["words that begin a patch", named("words", share(report.word_starts))],
     ["tokens that begin a patch", named("token-starts", share(report.token_starts))],
-  ]);
+  ], true);
 }
 
 function histogram(report) {

@@ -151,7 +151,7 @@ function drawSide(ctx, side, number, alone, stretches) {
   const used = new Map();
   for (const piece of side.pieces) used.set(piece.alternative, (used.get(piece.alternative) ?? 0) + 1);
   const list = el("ol", { class: "alternatives", "aria-label": "Alternatives, in the order in which they are tried" }, side.alternatives.map((one) =>
-    el("li", { class: !used.has(one.index) && "unused", data: { alternative: one.index } }, `${one.category} `, el("code", { dir: "ltr" }, signNodes({ text: one.source })), ` ${used.has(one.index) ? plural(used.get(one.index), "time") : "not used"}`)));
+    el("li", { class: !used.has(one.index) && "unused", data: { alternative: one.index } }, `${one.category} `, el("code", { dir: "ltr" }, signNodes({ text: one.source })), " ", el("span", { class: "nowrap" }, used.has(one.index) ? plural(used.get(one.index), "time") : "not used"))));
   const light = (piece) => {
     for (const item of list.children) item.classList.toggle("lit", piece !== null && Number(item.dataset.alternative) === piece.alternative && piece.alternative !== null);
   };

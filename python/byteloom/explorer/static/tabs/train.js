@@ -148,7 +148,7 @@ function summary(records) {
     ["stopped because", STOPPED[records.stopped] ?? records.stopped],
     ["decided by a tie rule", `${count(records.tied)} of ${plural(records.steps.length, "merge")}`],
     records.left_out > 0 && ["left out", `${plural(records.left_out, "character")} at the end`],
-  ]);
+  ], true);
 }
 
 const pair = (one) => el("span", { class: "nowrap" }, chip(one.left, { kind: "plain" }), " + ", chip(one.right, { kind: "plain" }));

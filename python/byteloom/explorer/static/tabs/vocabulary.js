@@ -38,7 +38,7 @@ export const cards = [
 ];
 
 const LISTS = [
-  ["merged", "merged tokens"], ["search", "all tokens, or a search"], ["longest", "longest tokens"], ["kind", "tokens of one kind"],
+  ["merged", "merged tokens"], ["search", "all tokens, or what you search"], ["longest", "longest tokens"], ["kind", "tokens of one kind"],
   ["used", "tokens that your text uses"], ["unused", "tokens that your text does not use"], ["unreachable", "tokens that no text gives"],
 ];
 const ABOUT = {
@@ -52,7 +52,7 @@ const ABOUT = {
 };
 const SPECS = [
   { name: "list", label: "Show", kind: "select", choices: LISTS },
-  { name: "query", label: "Search for", kind: "search", shown: (values) => values.list === "search" },
+  { name: "query", label: "Search for", kind: "search" },
   { name: "by", label: "as", kind: "select", choices: [["text", "text"], ["hex", "bytes in hex, such as e2 98"], ["id", "an id"]], shown: (values) => values.list === "search" },
   { name: "kind", label: "Kind", kind: "select", choices: [["", ""]], shown: (values) => values.list === "kind" },
 ];
@@ -64,7 +64,7 @@ const kept = {};
 let context = null;
 
 function build() {
-  kept.form = fields("vocabulary", SPECS, (name, value) => context.set({ [name]: value, page: 0 }));
+  kept.form = fields("vocabulary", SPECS, (name, value) => context.set({ [name]: value, page: 0, ...(name === "query" ? { list: "search" } : {}) }));
   kept.form.node.classList.add("stacked");
   return kept.form.node;
 }
@@ -106,7 +106,7 @@ function figures({ records }) {
     ["special tokens", count(records.special)],
     ["used by your text", el("span", { data: { figure: "used" } }, `${count(usage.used)} of ${count(usage.vocabulary)} (${ratio(100 * usage.share, 1)} %)`)],
     ["not used by it", el("span", { data: { figure: "never" } }, count(usage.never))],
-  ]);
+  ], true);
 }
 
 function lengths({ records }) {
@@ -115,7 +115,7 @@ function lengths({ records }) {
   const bars = Array.from({ length: Math.min(most, longest) }, (_, i) => ({ label: String(i + 1), value: 0 }));
   for (const [length, amount] of records.lengths) if (length > 0) bars[Math.min(length, bars.length) - 1].value += amount;
   if (longest > most) bars[most - 1].label = `${most}+`;
-  return barChart({ label: "How long the tokens are", x: { title: "bytes of a token" }, y: { title: "tokens" }, bars, height: 190 });
+  return barChart({ label: "How long the tokens are", x: { title: "bytes of a token" }, y: { title: "tokens" }, bars, height: 190, width: 420 });
 }
 
 function kinds(ctx) {
@@ -143,7 +143,7 @@ function render(root, ctx) {
     return;
   }
   const { list, kind, first, found } = records;
-  kept.form.update({ ...ctx.options, kind: kind ?? ctx.options.kind }, { live: ctx.live, choices: { kind: records.kinds.map((row) => [row.kind, `${kindName(row.kind)} (${count(row.tokens)})`]) } });
+  kept.form.update({ ...ctx.options, query: list === "search" ? ctx.options.query : "", kind: kind ?? ctx.options.kind }, { live: ctx.live, choices: { kind: records.kinds.map((row) => [row.kind, `${kindName(row.kind)} (${count(row.tokens)})`]) } });
   const active = document.activeElement?.id;
   if (!kept.list?.isConnected) {
     for (const part of ["top", "list", "side"]) kept[part] = el("div", { class: part === "top" && "long" });
