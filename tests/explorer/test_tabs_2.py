@@ -549,6 +549,18 @@ def test_tokens_are_searched(page, session):
     assert page.js("return document.activeElement.id") == "vocabulary-query"
 
 
+def test_the_search_stands_open_in_every_list(page, session):
+    page.open("vocabulary")
+    field = page.find("#vocabulary-query")
+    assert field.is_displayed()
+    field.send_keys("th")
+    settled(page)
+    vocab = bl.Vocabulary(session.tokenizers[0].tokenizer)
+    assert page.text("[data-found] caption").startswith('Tokens that hold "th": 1 to ')
+    assert page.find("[data-found]").get_attribute("data-found") == str(len(vocab.search("th")))
+    assert page.js("return document.activeElement.id") == "vocabulary-query"
+
+
 def test_what_a_text_does_not_use_is_listed(page, session):
     page.open("vocabulary")
     page.card("vocabulary-unused")

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import byteloom as bl
 from byteloom.explorer import Session, ViewError
+from byteloom.explorer.page import _answers
+from byteloom.explorer.page import page as make_page
 from byteloom.explorer.session import english_sample
 from byteloom.explorer.views import chat, compare, patches, vocabulary
 from byteloom.explorer.views._sample import SAMPLE
@@ -305,6 +307,36 @@ def test_a_vocabulary_that_is_being_read_is_pending_and_then_there(plain):
     records = asked(compare.view, session, text="low", names=["plain", "built-in, English"])
     assert records["pending"] is False
     assert len(records["overlaps"]) == 1
+
+
+def test_a_saved_page_waits_for_every_answer(plain):
+    session = Session([("plain", plain)], text="low")
+    session.patience = 0  # as of a server that is in a hurry
+    answers = [
+        found["answer"]["records"] for found in _answers(session.unhurried(), ["compare", "vocabulary"])
+    ]
+    assert len(answers) > 2
+    assert not any(records.get("pending") for records in answers)
+    assert '"pending":true' not in make_page(session)
+    assert session.patience == 0
+
+
+def test_few_facts_are_kept_and_none_that_is_being_made():
+    session = Session()
+    for number in range(200):
+        assert session.facts(number, lambda number=number: number) == number
+    assert len(session._facts) == 64
+    assert session.facts(199, lambda: "made again") == 199
+    assert session.facts(0, lambda: "made again") == "made again"
+    ready = threading.Event()
+    session.patience = 0
+    assert session.facts("slow", ready.wait) is None
+    for number in range(200, 300):
+        session.facts(number, int)
+    assert "slow" in session._facts
+    ready.set()
+    session.patience = 30
+    assert session.facts("slow", bool) is True
 
 
 def test_facts_are_made_once_and_a_failure_is_not_kept():

@@ -289,6 +289,7 @@ class Shell {
     this.view[id] = {};
     this.showAll();
     this.cards.querySelector(`[data-card="${CSS.escape(card.id)}"] button`)?.focus();
+    this.cards.querySelector(".chosen")?.scrollIntoView({ block: "nearest" }); // its words too
     this.writeAddress();
     this.ask();
   }

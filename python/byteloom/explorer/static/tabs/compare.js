@@ -108,7 +108,7 @@ function agreement(records) {
   if (boundaries.all_cuts === 0) return "No tokenizer cuts this text: it is one token or none.";
   const all = names.length === 2 ? "both tokenizers" : `all ${names.length} tokenizers`;
   return [
-    el("strong", null, `${count(boundaries.common_cuts)} of ${count(boundaries.all_cuts)}`), ` places where a token of any of them ends are the same for ${all}. `,
+    "Tokens end at ", el("strong", null, plural(boundaries.all_cuts, "place")), ", and at ", el("strong", null, count(boundaries.common_cuts)), ` of them for ${all}. `,
     boundaries.differing_spans === 0 ? "They cut this text alike. " : `${plural(boundaries.differing_spans, "stretch", "stretches")} of the text, together ${plural(boundaries.differing_bytes, "byte")}, ${boundaries.differing_spans === 1 ? "is" : "are"} cut differently. `,
     spread(records.figures),
   ];

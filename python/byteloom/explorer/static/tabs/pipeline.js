@@ -130,7 +130,7 @@ function overview(ctx, stage) {
     [plural(counts.bytes, "byte"), hex(first.map((piece) => piece.bytes).join("").slice(0, 160))],
     [plural(counts.tokens, "token"), cut(text(tokens))],
     [plural(counts.tokens, "id"), tokens.map((token) => token.id).join(" ")],
-    [plural(counts.tokens, "row"), tokens.length > 0 ? [`rows ${tokens.slice(0, 12).map((token) => token.id).join(", ")}${counts.tokens > 12 ? " …" : ""}, each ${plural(model.width, "number")}`] : ""],
+    [plural(counts.tokens, "row"), tokens.length > 0 ? [`table rows ${tokens.slice(0, 12).map((token) => token.id).join(", ")}${counts.tokens > 12 ? " …" : ""}, each ${plural(model.width, "number")}`] : ""],
     [plural(decoded.byte_count, "byte"), decoded.same ? "✓ the same text" : "✗ another text"],
   ];
   const line = ([amount, seen], place) => el("li", { class: place === stage && "now" },

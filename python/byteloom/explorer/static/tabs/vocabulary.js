@@ -80,9 +80,11 @@ function columns(kind) {
   return [...shared, { key: "hex", title: "in hex", format: (hex) => el("span", { class: "mono" }, hex) }, { key: "script", title: "kind", format: (kind) => el("span", { class: "nowrap" }, kindName(kind)) }];
 }
 
-function listTable({ records }) {
+function listTable({ records, options }) {
   const { entries, first, found, list } = records;
-  const name = LISTS.find(([id]) => id === list)[1];
+  const { query, by } = options;
+  const searched = by === "id" ? `The token of id ${query}` : `Tokens that hold ${by === "hex" ? `the bytes ${query}` : `"${query}"`}`;
+  const name = list !== "search" ? LISTS.find(([id]) => id === list)[1] : query ? searched : "All tokens";
   const last = first + entries.length;
   const rows = entries.map((entry) => ({ ...entry, length: entry.bytes.length / 2, hex: entry.bytes.slice(0, 32).replace(/../g, "$& ").trim().toUpperCase() + (entry.bytes.length > 32 ? " …" : "") }));
   if (found === 0) return el("p", { class: "verdict", data: { found: 0 } }, list === "unreachable" ? "✓ None: encoding the bytes of a token gives that token, for every token." : "None.");
@@ -152,7 +154,7 @@ function render(root, ctx) {
   settle(kept.top, memo(drawn, "figures", [records.usage, records.size], () => figures(ctx)));
   settle(kept.list,
     memo(drawn, "about", list, () => el("p", { class: "soft", id: "vocabulary-about" }, ABOUT[list])),
-    memo(drawn, "list", [list, kind, first, found, records.entries, ctx.options.query], () => [listTable(ctx), pager(ctx)]));
+    memo(drawn, "list", [list, kind, first, found, records.entries, ctx.options.query, ctx.options.by], () => [listTable(ctx), pager(ctx)]));
   settle(kept.side,
     memo(drawn, "lengths", [records.lengths, document.documentElement.clientWidth], () => [lengths(ctx), el("p", { class: "note" }, "Special tokens have no bytes of their own and are not in this chart.")]),
     memo(drawn, "kinds", [records.kinds, kind], () => kinds(ctx)));
