@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ._comparison import csv_text
@@ -390,6 +390,7 @@ def script_of(token: bytes) -> str:
 _JAPANESE = {"Han", "Hiragana", "Katakana"}
 
 
+@lru_cache(maxsize=1 << 14)
 def _script_of_letter(char: str) -> str | None:
     if not char.isalpha():
         return None

@@ -219,15 +219,17 @@ def test_the_code_has_no_way_from_text_to_markup():
 
 def test_the_policy_holds(trial_page):
     trial_page.open("trial")
-    blocked = trial_page.js(
-        "const before = document.body.childElementCount; const s = document.createElement('script');"
-        "s.textContent = 'globalThis.hit = 1'; document.body.append(s); s.remove();"
-        "return globalThis.hit ?? null"
+    refused = trial_page.js(
+        "const s = document.createElement('script'); s.append('globalThis.hit = 1'); document.body.append(s);"
+        "s.remove(); const found = [globalThis.hit ?? null];"
+        "try { document.createElement('p').innerHTML = '<b>x</b>'; found.push('markup'); }"
+        "catch (error) { found.push(error.name); } return found"
     )
-    assert blocked is None
+    assert refused == [None, "TypeError"]
     messages = trial_page.messages()
-    assert len(messages) == 1
-    assert "Content Security Policy" in messages[0]
+    assert messages
+    for message in messages:
+        assert any(word in message for word in ("Content Security Policy", "TrustedHTML", "TrustedScript"))
 
 
 # Keys and focus.

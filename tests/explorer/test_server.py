@@ -240,6 +240,8 @@ def test_every_response_has_the_headers(trial_server, method, path, status):
         "base-uri": "'none'",
         "form-action": "'none'",
         "frame-ancestors": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
     }
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["X-Frame-Options"] == "DENY"

@@ -12,6 +12,7 @@ from byteloom.explorer.views._sample import SAMPLE
 
 TABS = ("chat", "patches", "compare", "vocabulary")
 DEMO = "the model predicts the next token"
+MODEL = {"train": "models", "order": 4, "smoothing": "backoff"}
 CARDS = [(tab, card["id"]) for tab in TABS for card in literal(asset_text(f"tabs/{tab}.js"), "cards")]
 
 
@@ -257,6 +258,43 @@ def test_a_token_says_what_it_is(page):
 # Patches.
 
 
+def test_patches_open_on_a_text_whose_words_they_show(page, session):
+    page.open("patches")
+    text = page.js("return document.getElementById('text').value")
+    patcher = session.entropy_model(order=5, smoothing="witten-bell").patcher(theta=2, units="bits")
+    report = patcher.report(text)
+    assert 4 < report.mean < 5
+    assert figure(page, "mean") == f"{report.mean:.2f} bytes"
+    drawn = page.js(
+        "return [...document.querySelectorAll('#patches-text .chip')].map((one) => one.textContent)"
+    )
+    assert drawn == patches(page) == [patch.decode().replace(" ", "·") for patch in patcher.patches(text)]
+    words = {f"{word}·" for word in text.split()}
+    assert sum(patch in words for patch in drawn) > len(drawn) / 3
+    # Every stage is filled in from the beginning.
+    assert page.js(
+        "return [...document.querySelectorAll('#patches-stages tbody tr')]"
+        ".map((row) => [...row.cells].every((cell) => cell.textContent.length > 0))"
+    ) == [True, True, True, True]
+
+
+def test_patches_follow_a_slider_while_it_moves(page):
+    page.open("patches")
+    page.js(
+        "const slider = document.getElementById('patches-theta-slider'); globalThis.seen = new Set();"
+        "new MutationObserver(() => seen.add(document.querySelector('[data-figure=patches]').textContent))"
+        "  .observe(document.getElementById('picture'), { subtree: true, childList: true });"
+        "let step = 0; const drag = setInterval(() => {"
+        "  slider.value = Number(slider.value) + 0.05; step += 1;"
+        "  slider.dispatchEvent(new Event('input', { bubbles: true }));"
+        "  if (step === 60) { clearInterval(drag); globalThis.ended = seen.size; }"
+        "}, 16)"
+    )
+    assert page.until(lambda: page.js("return globalThis.ended"), "the end of the movement") >= 3
+    page.ready()
+    assert page.js("return byteloomShell.answered.question.options.theta") == 5
+
+
 def test_a_low_threshold_makes_bytes_of_patches(page):
     page.open("patches")
     page.card("patches-low")
@@ -333,7 +371,7 @@ def test_the_three_stages_are_stepped_through(page):
     page.card("patches-stages")
     assert page.find("#patches-stages").get_attribute("data-stage") == "0"
     for stage, words in (
-        (1, "sums up each patch"),
+        (1, "makes one vector"),
         (2, "once for each patch"),
         (3, "bytes of the next patch"),
     ):
@@ -342,7 +380,7 @@ def test_the_three_stages_are_stepped_through(page):
         assert words in page.text("#patches-stages")
     cells = [cell.text for cell in page.all("#patches-stages tbody tr:last-child td")]
     assert cells[0].startswith("he·")
-    assert "whatever comes next" in cells[-1]
+    assert "what follows the text" in cells[-1]
 
 
 def test_the_threshold_moves_with_keys_and_pointer(page):
@@ -384,7 +422,7 @@ def test_units_keep_the_patches(page):
 
 @pytest.mark.parametrize("rule", ["both", "space", "static", "byte"])
 def test_every_rule_draws_its_patches(page, rule):
-    page.open("patches", text=DEMO, options={"rule": rule, "train": "models", "theta": 1, "rise": 0.5})
+    page.open("patches", text=DEMO, options={**MODEL, "rule": rule, "theta": 1, "rise": 0.5})
     model = bl.ByteEntropyModel(4).train(SAMPLE)
     patcher = {
         "both": lambda: model.patcher(theta=1, rise=0.5, units="bits"),
@@ -396,14 +434,14 @@ def test_every_rule_draws_its_patches(page, rule):
 
 
 def test_bytes_are_one_stop_of_the_tab_key(page):
-    page.open("patches", text=DEMO, options={"train": "models"})
+    page.open("patches", text=DEMO, options=MODEL)
     assert page.js("return document.querySelectorAll('.byte[tabindex=\"0\"]').length") == 1
     press(page, "#patches-byte-0", "ARROW_RIGHT")
     assert page.js("return document.activeElement.id") == "patches-byte-1"
 
 
 def test_a_byte_says_what_the_model_expected(page):
-    page.open("patches", text=DEMO, options={"train": "models"})
+    page.open("patches", text=DEMO, options=MODEL)
     click(page, "#patches-byte-5")
     settled(page)
     assert "What the model expected" in page.text("#inspector")
@@ -491,6 +529,15 @@ def test_the_longest_tokens_come_first(page, session):
     assert {"·weaver", "·threads", "·valley"} <= set(tokens_listed(page))
 
 
+def test_it_begins_with_what_training_made(page, session):
+    page.open("vocabulary")
+    tok = session.tokenizers[0].tokenizer
+    merged = [tok.id_to_bytes(a) + tok.id_to_bytes(b) for a, b in tok.merges]
+    assert tokens_listed(page) == [bl.render.visible(token) for token in merged[:40]]
+    assert page.find("[data-found]").get_attribute("data-found") == str(len(merged))
+    assert "joining two shorter tokens" in page.text("#vocabulary-about")
+
+
 def test_tokens_are_searched(page, session):
     page.open("vocabulary")
     page.card("vocabulary-search")
@@ -499,6 +546,18 @@ def test_tokens_are_searched(page, session):
     page.find("#vocabulary-query").send_keys("r")
     settled(page)
     assert tokens_listed(page) == [entry.text.replace(" ", "·") for entry in vocab.search("ther")]
+    assert page.js("return document.activeElement.id") == "vocabulary-query"
+
+
+def test_the_search_stands_open_in_every_list(page, session):
+    page.open("vocabulary")
+    field = page.find("#vocabulary-query")
+    assert field.is_displayed()
+    field.send_keys("th")
+    settled(page)
+    vocab = bl.Vocabulary(session.tokenizers[0].tokenizer)
+    assert page.text("[data-found] caption").startswith('Tokens that hold "th": 1 to ')
+    assert page.find("[data-found]").get_attribute("data-found") == str(len(vocab.search("th")))
     assert page.js("return document.activeElement.id") == "vocabulary-query"
 
 
@@ -525,12 +584,12 @@ def test_every_token_of_a_trained_vocabulary_is_reached(page):
     assert page.text('[data-found="0"]').startswith("✓ None")
 
 
-def test_a_script_is_chosen_in_its_table(page):
+def test_a_kind_is_chosen_in_its_table(page):
     page.open("vocabulary", tokenizer="1")
     page.js(
         "const scripts = [...document.querySelectorAll('#picture button.link')];"
         "scripts.find((one) => one.textContent === 'Greek').click()"
     )
     settled(page)
-    assert page.js("return byteloomShell.options.vocabulary.script") == "Greek"
+    assert page.js("return byteloomShell.options.vocabulary.kind") == "Greek"
     assert {cell.text for cell in page.all("[data-found] tbody td:last-child")} == {"Greek"}

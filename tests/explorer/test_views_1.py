@@ -300,6 +300,28 @@ def test_the_sample_at_any_size_is_what_the_smaller_tokenizer_gives(session):
             assert state == smaller.encode(bytes.fromhex(part["bytes"]))
 
 
+@pytest.mark.parametrize("text", ["ab" * 3_000, "a" * 5_000 + " and more", "aabbccaabbdd" * 400])
+def test_a_text_of_one_pretoken_has_the_exact_curve_and_a_sample_of_its_beginning(session, text):
+    records = ask(session, "train", text, vocab_size=275, pattern="none")
+    tok = bl.Tokenizer.train(text, 275, pattern="none")
+    for point in records["curve"]:
+        smaller = bl.Tokenizer.from_merges(tok.merges[: point["merges"]], pattern="none")
+        assert point["tokens"] == smaller.count(text)
+    beginning = joined(records["sample"])
+    assert records["sample_cut"] == len(beginning) if len(text) > 4_000 else records["sample_cut"] is None
+    assert beginning == text.encode()[: len(beginning)]
+    last = [symbol["id"] for symbol in records["sample"][0]["symbols"]]
+    for step in records["sample"][0]["steps"]:
+        last[step["at"] : step["at"] + 2] = [step["id"]]
+    assert last == tok.encode(beginning.decode())
+
+
+def test_a_sample_ends_before_a_very_long_pretoken(session):
+    records = ask(session, "train", "low lower " + "x" * 90_000, vocab_size=260)
+    assert joined(records["sample"]) == b"low lower"
+    assert records["sample_cut"] is None
+
+
 def test_training_on_nothing(session):
     records = ask(session, "train", "")
     assert (records["steps"], records["vocab_size"]) == ([], 256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 import byteloom as bl
 from byteloom.explorer import Session, ViewError
+from byteloom.explorer.page import _answers
+from byteloom.explorer.page import page as make_page
 from byteloom.explorer.session import english_sample
 from byteloom.explorer.views import chat, compare, patches, vocabulary
 from byteloom.explorer.views._sample import SAMPLE
@@ -234,7 +237,7 @@ def test_without_names_the_first_two_are_compared(session):
 # Vocabulary.
 
 
-@pytest.mark.parametrize("kind", ["search", "longest", "script", "used", "unused", "unreachable"])
+@pytest.mark.parametrize("kind", ["merged", "search", "longest", "kind", "used", "unused", "unreachable"])
 def test_lists_are_those_of_the_library(session, plain, kind):
     text = "The thread of the weaver"
     vocab = bl.Vocabulary(plain)
@@ -242,43 +245,122 @@ def test_lists_are_those_of_the_library(session, plain, kind):
     wanted = {
         "search": vocab.search("th"),
         "longest": vocab.longest(300),
-        "script": [entry for entry in vocab if entry.script == "partial"],
+        "merged": [entry for entry in vocab if len(entry.bytes) > 1 and not entry.special],
+        "kind": [entry for entry in vocab if entry.script == "partial"],
         "used": list(usage.used),
         "unused": list(usage.never),
         "unreachable": vocab.unreachable(),
     }[kind]
     entries, page = [], 0
     while True:
-        records = asked(
-            vocabulary.view, session, text=text, list=kind, query="th", script="partial", page=page
-        )
+        records = asked(vocabulary.view, session, text=text, list=kind, query="th", kind="partial", page=page)
         entries += records["entries"]
         page += 1
         if page * records["page_size"] >= records["found"]:
             break
     assert records["found"] == len(wanted) == len(entries)
     assert sorted(entry["id"] for entry in entries) == sorted(entry.id for entry in wanted)
-    if kind == "longest":
+    if kind in ("longest", "merged"):
         assert entries == [entry.to_dict() for entry in wanted]
     assert dict(map(tuple, records["lengths"])) == vocab.lengths()
-    assert [(row["script"], row["tokens"]) for row in records["scripts"]] == [
+    assert [(row["kind"], row["tokens"]) for row in records["kinds"]] == [
         (row.script, row.tokens) for row in vocab.scripts()
     ]
     assert (records["usage"]["used"], records["usage"]["share"]) == (len(usage.used), usage.share)
 
 
 def test_tokens_are_found_by_bytes_and_by_id(session, plain):
-    by_hex = asked(vocabulary.view, session, text="", query="74 68", by="hex")
+    by_hex = asked(vocabulary.view, session, text="", list="search", query="74 68", by="hex")
     assert [entry["id"] for entry in by_hex["entries"]] == [
         entry.id for entry in bl.Vocabulary(plain).search("th")
     ]
-    by_id = asked(vocabulary.view, session, text="", query="258", by="id")
+    by_id = asked(vocabulary.view, session, text="", list="search", query="258", by="id")
     assert [entry["id"] for entry in by_id["entries"]] == [258]
 
 
 def test_a_page_beyond_the_last_is_the_last(session):
     records = asked(vocabulary.view, session, text="", page=10**6)
     assert records["first"] + len(records["entries"]) == records["found"]
+
+
+# What takes long.
+
+
+def test_a_vocabulary_that_is_being_read_is_pending_and_then_there(plain):
+    session = Session([("plain", plain)])
+    session.patience = 0.05
+    ready = threading.Event()
+    try:
+        # As if another vocabulary were being read.
+        assert session.facts("another", ready.wait, wait=False) is None
+        words = asked(vocabulary.view, session, text="low")
+        assert set(words) == {"pending"}
+        assert f"{plain.vocab_size:,} tokens of plain" in words["pending"]
+        records = asked(compare.view, session, text="low", names=["plain", "built-in, English"])
+        assert records["pending"] is True
+        assert (records["languages"], records["overlaps"]) == (None, None)
+        assert records["figures"][0]["tokens"] == plain.count("low")
+    finally:
+        ready.set()
+    session.patience = 30
+    assert asked(vocabulary.view, session, text="low")["size"] == len(bl.Vocabulary(plain))
+    records = asked(compare.view, session, text="low", names=["plain", "built-in, English"])
+    assert records["pending"] is False
+    assert len(records["overlaps"]) == 1
+
+
+def test_a_saved_page_waits_for_every_answer(plain):
+    session = Session([("plain", plain)], text="low")
+    session.patience = 0  # as of a server that is in a hurry
+    answers = [
+        found["answer"]["records"] for found in _answers(session.unhurried(), ["compare", "vocabulary"])
+    ]
+    assert len(answers) > 2
+    assert not any(records.get("pending") for records in answers)
+    assert '"pending":true' not in make_page(session)
+    assert session.patience == 0
+
+
+def test_few_facts_are_kept_and_none_that_is_being_made():
+    session = Session()
+    for number in range(200):
+        assert session.facts(number, lambda number=number: number) == number
+    assert len(session._facts) == 64
+    assert session.facts(199, lambda: "made again") == 199
+    assert session.facts(0, lambda: "made again") == "made again"
+    ready = threading.Event()
+    session.patience = 0
+    assert session.facts("slow", ready.wait) is None
+    for number in range(200, 300):
+        session.facts(number, int)
+    assert "slow" in session._facts
+    ready.set()
+    session.patience = 30
+    assert session.facts("slow", bool) is True
+
+
+def test_facts_are_made_once_and_a_failure_is_not_kept():
+    session, calls = _session(), []
+
+    def make():
+        calls.append(1)
+        if len(calls) == 1:
+            raise ValueError("the first time")
+        return 7
+
+    with pytest.raises(ValueError, match="the first time"):
+        session.facts("made", make)
+    assert [session.facts("made", make) for _ in range(3)] == [7, 7, 7]
+    assert len(calls) == 2
+
+
+def test_what_is_asked_first_is_prepared(plain):
+    session = Session([("plain", plain)])
+    vocabulary.warm(session)
+    compare.warm(session)
+    session.patience = 0
+    assert "pending" not in asked(vocabulary.view, session, text="low")
+    assert asked(compare.view, session, text="low")["pending"] is False
 
 
 # What is refused.
@@ -310,9 +392,9 @@ def test_a_page_beyond_the_last_is_the_last(session):
         (compare.view, {"text": "a", "names": list("abcdefg")}),
         (compare.view, {"text": "a", "names": [3]}),
         (vocabulary.view, {"text": "a", "list": "best"}),
-        (vocabulary.view, {"text": "a", "by": "hex", "query": "xyz"}),
-        (vocabulary.view, {"text": "a", "by": "id", "query": "-1"}),
-        (vocabulary.view, {"text": "a", "query": "a" * 1000}),
+        (vocabulary.view, {"text": "a", "list": "search", "by": "hex", "query": "xyz"}),
+        (vocabulary.view, {"text": "a", "list": "search", "by": "id", "query": "-1"}),
+        (vocabulary.view, {"text": "a", "list": "search", "query": "a" * 1000}),
         (vocabulary.view, {"text": "a", "page": -1}),
     ],
 )

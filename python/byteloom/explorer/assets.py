@@ -16,9 +16,22 @@ from typing import Any
 
 from . import TABS
 
-__all__ = ["asset_names", "asset_text", "available_tabs", "bundle", "literal", "modules"]
+__all__ = [
+    "STYLES",
+    "asset_names",
+    "asset_text",
+    "available_tabs",
+    "bundle",
+    "literal",
+    "modules",
+    "own_text",
+    "style",
+]
 
-_PAGE = ("index.html", "style.css")
+STYLES = ("style.css", "tabs.css")
+"""The style sheets in their order."""
+
+_PAGE = ("index.html", *STYLES)
 _IMPORT = re.compile(r'^import\s+([^;]+?)\s+from\s+"(\.[^"\n]+\.js)";', re.MULTILINE)
 _EXPORT = re.compile(r"^export\s+((?:async\s+)?function\*?|const|let|class)\s+(\w+)", re.MULTILINE)
 _EXPORT_DEFAULT = re.compile(r"^export\s+default\s+", re.MULTILINE)
@@ -72,6 +85,11 @@ def _resolved(importer: str, target: str) -> str:
     return name
 
 
+def style() -> str:
+    """All style sheets as one."""
+    return "".join(asset_text(name) for name in STYLES)
+
+
 def bundle() -> str:
     """All modules as one script."""
     parts = ["const byteloomModules = globalThis.byteloomModules = Object.create(null);"]
@@ -109,6 +127,11 @@ def _wrapped(name: str, text: str) -> str:
         raise ValueError(f"{name} has an import or export of another form: {left[0]}")
     returned = ", ".join(f"{key}: {value}" for key, value in exported.items())
     return f'byteloomModules["{name}"] = (() => {{\n{body}\nreturn {{ {returned} }};\n}})();'
+
+
+def own_text(module: str) -> str | None:
+    """The text that a tab begins with where it has one of its own; `None` where it reads the shared one."""
+    return literal(module, "text") if re.search(r"^export const text = ", module, re.MULTILINE) else None
 
 
 # Literals of JavaScript.

@@ -28,7 +28,8 @@ def page(session: Session) -> str:
     Returns:
         The document.
     """
-    style, script = assets.asset_text("style.css"), assets.bundle()
+    session = session.unhurried()
+    style, script = assets.style(), assets.bundle()
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -58,11 +59,14 @@ def _answers(session: Session, tabs: list[str]) -> list[dict[str, Any]]:
     for tab in tabs:
         module = assets.asset_text(f"tabs/{tab}.js")
         options = assets.literal(module, "options")
+        own = assets.own_text(module)
         setups = [{}, *(card["setup"] for card in assets.literal(module, "cards"))]
+        if own is not None:  # which can be exchanged for the one of the other tabs
+            setups.append({"text": session.text_at_start})
         for setup in setups:
             question = {
                 "tab": tab,
-                "text": setup.get("text", session.text_at_start),
+                "text": setup.get("text", session.text_at_start if own is None else own),
                 "tokenizer": _place(session, setup.get("tokenizer", 0)),
                 "options": {**options, **setup.get("options", {})},
             }

@@ -38,7 +38,9 @@ _TYPES = {
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    # No text becomes markup, whatever our code does.
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -72,6 +74,17 @@ def answer(session: Session, tab: str, request: dict[str, Any]) -> dict[str, Any
     except (ViewError, byteloom.ByteloomError, ValueError, MemoryError) as error:
         words = str(error) or "there is not enough memory for this"
         return {"error": {"kind": type(error).__name__, "message": words}}
+
+
+def _warm(session: Session) -> None:
+    """Begin what the first look at a tab needs and a large vocabulary makes slow."""
+    try:
+        for tab in assets.available_tabs():
+            module = importlib.import_module(f"byteloom.explorer.views.{tab}")
+            if hasattr(module, "warm"):
+                module.warm(session)
+    except Exception:
+        log.exception("a view could not be prepared")
 
 
 def _encoded(data: dict[str, Any]) -> bytes:
@@ -231,6 +244,8 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
     except ImportError:
         raise ImportError(_MISSING) from None
 
+    # Half of the time is for what belongs to the tokenizers, half for the text.
+    session.patience = session.limits.seconds / 2
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     work = _Work(session)
     described = _encoded({**session.describe(), "tabs": assets.available_tabs()})
@@ -275,6 +290,7 @@ def create_app(session: Session, port: int) -> Callable[..., Any]:
 def _add_errors(app: FastAPI) -> None:
     """Every error is JSON with a sentence; none tells what is inside."""
     from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
 
     async def refused(_request: Request, error: Exception) -> Response:
         return _error(getattr(error, "status", 400), str(error))
@@ -287,6 +303,9 @@ def _add_errors(app: FastAPI) -> None:
         words = {404: "there is nothing here", 405: "this address takes another method"}
         return _error(status, words.get(status, "the request cannot be answered"))
 
+    async def gone(_request: Request, _disconnect: Exception) -> Response:
+        return _error(400, "the request broke off")
+
     async def failed(_request: Request, error: Exception) -> Response:
         log.error("a view failed", exc_info=error)
         return _error(500, "the explorer failed on this request; the terminal says how", "Failure")
@@ -294,21 +313,41 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(_RefusalError, refused)
     app.add_exception_handler(ViewError, view_error)
     app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(Exception, failed)
 
 
 def _timely_protocol() -> type[asyncio.Protocol]:
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
     class Timely(H11Protocol):
-        """Hangs up where no request comes; uvicorn itself waits for the first one for ever."""
+        """Hangs up where no request comes, or half of one; uvicorn itself waits for ever."""
+
+        _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self.loop.call_later(_PATIENCE, self._hang_up)
+            self._expect()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._waits() and self.conn.trailing_data[0]:
+                self._expect()
+            elif self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _waits(self) -> bool:
+            cycle: RequestResponseCycle | None = self.cycle  # uvicorn's types leave `None` out
+            return cycle is None or cycle.response_complete
+
+        def _expect(self) -> None:
+            if self._timer is None:
+                self._timer = self.loop.call_later(_PATIENCE, self._hang_up)
 
         def _hang_up(self) -> None:
-            if self.cycle is None:
+            self._timer = None
+            if self._waits():
                 self.transport.close()
 
     return Timely
@@ -358,6 +397,7 @@ class Server:
             h11_max_incomplete_event_size=1 << 14,
         )
         self._server = uvicorn.Server(config)
+        self._session = session
         self._thread: threading.Thread | None = None
 
     @property
@@ -367,6 +407,7 @@ class Server:
 
     def run(self) -> None:
         """Serve until Ctrl-C."""
+        threading.Thread(target=_warm, args=(self._session,), name="byteloom-warm", daemon=True).start()
         try:
             self._server.run(sockets=[self._socket])
         finally:

@@ -7,9 +7,12 @@ reads the page.
 
 from __future__ import annotations
 
+import copy
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError  # Python 3.10 has another class of its own
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any, TypeVar, cast
@@ -102,8 +105,13 @@ class Session:
             raise ValueError(f"two tokenizers have one name: {', '.join(names)}")
         self.text_at_start = text if text is not None else first_text()
         self.limits = limits or Limits()
+        self.patience: float | None = None
+        """Seconds that `facts` waits; `None` for as long as it takes. A server has a limit to keep."""
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
+        self._facts: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
+        self._todo: deque[tuple[Hashable, Future[Any], Callable[[], Any]]] = deque()
+        self._works = False
 
     def describe(self) -> dict[str, Any]:
         """What the page needs to know before its first question."""
@@ -180,6 +188,72 @@ class Session:
             while len(self._kept) > 32:  # noqa: PLR2004 - said above
                 self._kept.popitem(last=False)
         return value
+
+    def facts(self, key: Hashable, make: Callable[[], T], *, wait: bool = True) -> T | None:
+        """What belongs to tokenizers and to no text, made once; the 64 last used are kept.
+
+        A vocabulary of 200,000 tokens takes seconds to read: more than a view has. So a thread makes one
+        after the other, and goes on after the view gave up.
+
+        Args:
+            key: What it is of. There must be few: tokenizers and pairs of them, nothing of a request.
+            make: Makes it. It must not ask for facts itself.
+            wait: Whether to wait for it at all.
+
+        Returns:
+            The value, or `None` where it is not there within `patience`.
+        """
+        inline = self.patience is None
+        with self._lock:
+            future = self._facts.get(key)
+            new = future is None
+            if future is None:
+                future = self._facts[key] = Future()
+                if not inline:
+                    self._todo.append((key, future, make))
+            self._facts.move_to_end(key)
+            for old in [old for old, known in self._facts.items() if known.done()]:
+                if len(self._facts) <= 64:  # noqa: PLR2004 - said above; a view needs 23 at most
+                    break
+                if old != key:
+                    del self._facts[old]
+            start = not inline and bool(self._todo) and not self._works
+            self._works = self._works or start
+        if new and inline:
+            self._make(key, future, make)
+        if start:
+            # One thread: two would take longer, each of them and the views as well. As a daemon it does not
+            # hold up the end of the program.
+            threading.Thread(target=self._work, name="byteloom-facts", daemon=True).start()
+        try:
+            return cast("T", future.result(self.patience if wait or self.patience is None else 0))
+        except FutureTimeoutError:
+            return None
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._todo:
+                    self._works = False
+                    return
+                job = self._todo.popleft()
+            self._make(*job)
+
+    def _make(self, key: Hashable, future: Future[Any], make: Callable[[], Any]) -> None:
+        try:
+            value = make()
+        except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            with self._lock:
+                self._facts.pop(key, None)
+            future.set_exception(error)
+        else:
+            future.set_result(value)
+
+    def unhurried(self) -> Session:
+        """The same session and its caches, for who waits as long as it takes: no answer of it is pending."""
+        session = copy.copy(self)
+        session.patience = None
+        return session
 
     def entropy_model(
         self, training_text: str | None = None, *, order: int = 4, **options: Any

@@ -5,13 +5,22 @@
  *   export const options = { name: default, … };      sent with each question; plain literals
  *   export const cards = [{ id, title, setup: { text?, options?, tokenizer? }, look }, …];      plain literals
  *   export function render(root, ctx) { … }           draws into the empty root; called for each new answer
- *   export default { id, title, about, options, cards, render, keeps? };      keeps: the root is left as the tab drew it last
+ *   export const text = "…";                          only where the tab has a text of its own
+ *   export default { id, title, about, options, cards, render, text?, label?, reads?, tokenizer?, keeps? };
+ *     text, label:   the text that the tab begins with, and what its box is called
+ *     reads:         "nothing" where the tab reads no text at all
+ *     tokenizer:     false where the tab does not use the tokenizer of the menu
+ *     keeps:         the root is left as the tab drew it last
  *
- * `options` and `cards` are literals (double-quoted strings, numbers, true, false, null, lists, objects; long strings
+ * What a tab does not read is not shown: tabs that encode a text share one box, and the figures of that text stand above
+ * them; a tab with a text of its own has the box to itself and no figures; a tab that reads no text has neither.
+ *
+ * `options`, `cards` and `text` are literals (double-quoted strings, numbers, true, false, null, lists, objects; long strings
  * may be joined with +), because page.py reads them to save the answers of every card in one file.
  *
- * ctx: text, options, records, strip (figures of the text), tokenizers, tokenizer (summaries; `index` is the place),
- *   patterns, limits, live (false on a saved page: nothing new can be asked),
+ * ctx: text, options (of the question that was answered), wanted (the options by now, of a newer question if there is one:
+ *   what controls show), records, strip (figures of the text), tokenizers, tokenizer (summaries; `index` is the place), patterns, limits,
+ *   live (false on a saved page: nothing new can be asked),
  *   set(options)        change options and ask again      setText(text)     setTokenizer(index)
  *   view, remember(v)   what only the picture needs, such as the step of a slider: in the address, but nothing is asked
  *   inspect(node)       show a node in the panel of details
@@ -28,13 +37,16 @@ import { connect } from "./lib/source.js";
 import * as address from "./lib/state.js";
 import { themeButton } from "./lib/theme.js";
 
-const PAUSE = 60; // milliseconds without a key before a question
-const LONG_PAUSE = 250; // for texts above the limit of details
+// A question is asked with every key: while one is on its way the source keeps the newest of those that follow.
+const LONG_PAUSE = 150; // milliseconds without a key before a question about a text above the limit of details
+const WRITE_PAUSE = 150; // before the address is written: browsers refuse to do it for every key
 
 async function loadTab(id) {
   const bundled = globalThis.byteloomModules?.[`tabs/${id}.js`];
   return (bundled ?? (await import(`./tabs/${id}.js`))).default;
 }
+
+const SHARED = "shared"; // whose text: of all tabs that have none of their own
 
 const copy = (value) => JSON.parse(JSON.stringify(value));
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -48,16 +60,43 @@ class Shell {
     this.options = Object.fromEntries(tabs.map((tab) => [tab.id, copy(tab.options)]));
     this.view = Object.fromEntries(tabs.map((tab) => [tab.id, {}]));
     this.card = {};
-    this.text = this.session.text;
+    this.before = {}; // the text and the tokenizer that a card replaced, by whose text it is
     this.tokenizer = 0;
     this.tab = tabs[0];
-    this.turn = 0;
+    this.texts = { [SHARED]: this.session.text };
+    for (const tab of tabs) if (tab.text !== undefined) this.texts[tab.id] = tab.text;
+    this.turn = 0; // of the newest question,
+    this.first = 0; // of the oldest whose answer is still wanted,
+    this.shown = 0; // of the one whose answer is drawn
     this.drawn = null; // the tab that the stage shows
     this.build();
     this.readAddress();
     this.listen();
     this.showAll();
     this.ask();
+  }
+
+  // The text of the tab: its own, or the one that the others share.
+
+  get owner() {
+    return this.tab.text === undefined ? SHARED : this.tab.id;
+  }
+
+  get text() {
+    return this.texts[this.owner];
+  }
+
+  set text(text) {
+    this.texts[this.owner] = text;
+  }
+
+  get textAtStart() {
+    return this.tab.text ?? this.session.text;
+  }
+
+  /* Whether the newest question is answered and drawn, and the address is written. Tests wait for this. */
+  get settled() {
+    return this.shown === this.turn && !this.timer && !this.writing;
   }
 
   // The page.
@@ -76,6 +115,9 @@ class Shell {
     this.examples = el("select", { id: "examples", "aria-label": "Examples", on: { change: () => this.chooseExample() } },
       el("option", { value: "" }, "examples …"), EXAMPLES.map((example) => el("option", null, example.title)));
     this.note = el("p", { class: "note", id: "note", hidden: true });
+    this.label = el("label", { for: "text" });
+    this.borrow = el("button", { type: "button", class: "link", id: "borrow", on: { click: () => this.exchange() } });
+    this.whose = el("p", { class: "note", id: "whose" }, "Only this tab reads this text. ", this.borrow);
     this.cards = el("section", { id: "cards", "aria-label": "Try this" });
     this.figures = el("dl", { id: "strip", "aria-label": "Figures of the text" });
     this.about = el("p", { class: "about" });
@@ -83,15 +125,15 @@ class Shell {
     this.root = el("div", { id: "picture" });
     this.details = el("aside", { id: "inspector", "aria-label": "Details", "aria-live": "polite" });
     this.status = el("p", { class: "unseen", role: "status" });
+    this.choose = el("label", { class: "choose" }, "Tokenizer ", this.menu);
+    this.box = el("div", { id: "box" }, el("div", { class: "row" }, this.label, this.source.live && this.examples), this.area, this.whose);
     const stage = el("main", { id: "stage", role: "tabpanel", tabindex: "-1" }, this.about, this.alert, this.root, this.details);
     this.stage = stage;
     fill(document.getElementById("app"),
-      el("header", null, heading, el("label", { class: "choose" }, "Tokenizer ", this.menu), el("div", { class: "tools" }, this.source.live && this.share, help, themeButton())),
+      el("header", null, heading, this.choose, el("div", { class: "tools" }, this.source.live && this.share, help, themeButton())),
       this.nav,
       el("div", { class: "columns" },
-        el("section", { id: "input", "aria-label": "Input" },
-          el("div", { class: "row" }, el("label", { for: "text" }, "Text"), this.source.live && this.examples),
-          this.area, this.note, this.cards),
+        el("section", { id: "input", "aria-label": "Input" }, this.box, this.note, this.cards),
         el("div", { id: "right" }, this.figures, stage)),
       this.status, this.keys);
     if (!this.source.live) {
@@ -116,8 +158,9 @@ class Shell {
     if (event.ctrlKey || event.metaKey || event.altKey || this.keys.open || editable(event.target)) return;
     if (event.key === "/") {
       event.preventDefault();
-      this.area.focus();
-      this.area.select();
+      const area = this.box.hidden ? this.root.querySelector("textarea") : this.area;
+      area?.focus();
+      area?.select();
     } else if (event.key === "?") {
       this.keys.showModal();
     } else {
@@ -147,12 +190,13 @@ class Shell {
     if (!tab) return;
     this.tab = tab;
     if (this.source.live) {
-      if (wanted.text !== null) this.text = wanted.text;
-      else if (wanted.long) this.text = address.keptText() ?? this.text;
+      const stored = (text, long, owner) => text ?? (long ? address.keptText(owner) : null) ?? this.texts[owner];
+      this.text = stored(wanted.text, wanted.long, this.owner);
+      if (this.owner !== SHARED) this.texts[SHARED] = stored(wanted.shared, wanted.sharedLong, SHARED);
       const place = Number(wanted.tokenizer ?? 0);
       if (Number.isInteger(place) && place >= 0 && place < this.session.tokenizers.length) this.tokenizer = place;
     } else {
-      this.text = this.session.text;
+      this.text = this.textAtStart;
       this.tokenizer = 0;
     }
     const known = Object.entries(wanted.options).filter(([name]) => Object.hasOwn(tab.options, name));
@@ -166,13 +210,22 @@ class Shell {
   writeAddress(push = false) {
     const { id } = this.tab;
     const options = Object.fromEntries(Object.entries(this.options[id]).filter(([name, value]) => !same(value, this.tab.options[name])));
-    address.write({ tab: id, text: this.text, tokenizer: this.tokenizer, options, view: this.view[id], card: this.card[id] }, { push });
-    address.keepText(this.text);
+    const shared = this.owner === SHARED || this.texts[SHARED] === this.session.text ? null : this.texts[SHARED];
+    clearTimeout(this.writing);
+    this.writing = null;
+    address.write({ tab: id, text: this.text, shared, tokenizer: this.tokenizer, options, view: this.view[id], card: this.card[id] }, { push });
+    for (const [owner, text] of Object.entries(this.texts)) address.keepText(text, owner);
+  }
+
+  writeSoon() {
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.writeAddress(), WRITE_PAUSE);
   }
 
   setTab(id) {
     const tab = this.tabs.find((one) => one.id === id);
     if (!tab || tab === this.tab) return;
+    if (this.writing) this.writeAddress();
     this.tab = tab;
     if (!this.source.live) this.reset(tab);
     this.showAll();
@@ -184,14 +237,26 @@ class Shell {
   reset(tab) {
     this.options[tab.id] = copy(tab.options);
     this.card[tab.id] = null;
-    this.text = this.session.text;
+    this.text = this.textAtStart;
     this.tokenizer = 0;
+  }
+
+  /* A tab with a text of its own can take the one of the other tabs, and give it back. */
+  exchange() {
+    const text = this.text === this.texts[SHARED] ? this.textAtStart : this.texts[SHARED];
+    if (!this.source.live) this.reset(this.tab);
+    this.card[this.tab.id] = null;
+    this.text = text;
+    this.showAll();
+    this.writeAddress();
+    this.ask();
   }
 
   setText(text, { typed = false } = {}) {
     this.text = text;
     if (!typed) this.area.value = text;
-    this.later(text.length > this.session.limits.detail_characters ? LONG_PAUSE : PAUSE);
+    this.showBorrow();
+    this.later(text.length > this.session.limits.detail_characters ? LONG_PAUSE : 0);
   }
 
   setTokenizer(index) {
@@ -202,7 +267,7 @@ class Shell {
 
   setOptions(options) {
     Object.assign(this.options[this.tab.id], options);
-    this.later(PAUSE);
+    this.later(0);
   }
 
   chooseExample() {
@@ -215,15 +280,16 @@ class Shell {
     const { id } = this.tab;
     if (this.card[id] === card.id) {
       this.reset(this.tab);
-      if (this.source.live && this.before) ({ text: this.text, tokenizer: this.tokenizer } = this.before);
-      this.before = null;
+      if (this.source.live && this.before[this.owner]) ({ text: this.text, tokenizer: this.tokenizer } = this.before[this.owner]);
+      delete this.before[this.owner];
     } else {
-      this.before ??= { text: this.text, tokenizer: this.tokenizer };
+      this.before[this.owner] ??= { text: this.text, tokenizer: this.tokenizer };
       this.apply(card);
     }
     this.view[id] = {};
     this.showAll();
     this.cards.querySelector(`[data-card="${CSS.escape(card.id)}"] button`)?.focus();
+    this.cards.querySelector(".chosen")?.scrollIntoView({ block: "nearest" }); // its words too
     this.writeAddress();
     this.ask();
   }
@@ -234,7 +300,7 @@ class Shell {
     this.card[id] = card.id;
     this.options[id] = { ...copy(this.tab.options), ...copy(options ?? {}) };
     if (text !== undefined) this.text = text;
-    else if (!this.source.live) this.text = this.session.text;
+    else if (!this.source.live) this.text = this.textAtStart;
     const place = typeof tokenizer === "number" ? tokenizer : this.session.tokenizers.findIndex((named) => named.name === tokenizer);
     if (tokenizer !== undefined && place >= 0) this.tokenizer = place;
     else if (!this.source.live) this.tokenizer = 0;
@@ -242,27 +308,32 @@ class Shell {
 
   // Questions and answers.
 
+  /* What changes little by little: an older answer is worth drawing until the newer one is there. */
   later(pause) {
     clearTimeout(this.timer);
-    this.settled = false;
-    this.turn += 1; // what is on its way is stale
-    this.timer = setTimeout(() => { this.writeAddress(); this.ask(); }, pause);
+    this.timer = null;
+    this.writeSoon();
+    if (pause > 0) this.timer = setTimeout(() => this.ask({ follows: true }), pause);
+    else this.ask({ follows: true });
   }
 
-  async ask() {
+  async ask({ follows = false } = {}) {
     clearTimeout(this.timer);
-    this.settled = false; // tests wait for this
+    this.timer = null;
     const turn = ++this.turn;
+    if (!follows) this.first = turn;
     const busy = setTimeout(() => this.stage.setAttribute("aria-busy", "true"), 200);
     const question = { tab: this.tab.id, text: this.text, tokenizer: this.tokenizer, options: copy(this.options[this.tab.id]) };
     const answer = await this.source.ask(question);
     clearTimeout(busy);
-    if (turn !== this.turn || answer === null) return;
+    if (answer === null || turn < this.first || turn < this.shown) return;
+    // Drawn anew, a field that is being typed in would fall back to what was asked.
+    if (turn < this.turn && !this.tab.keeps && this.root.contains(document.activeElement)) return;
     this.stage.removeAttribute("aria-busy");
     this.answered = { tab: this.tab, question, answer };
     if (this.composing && this.root.contains(document.activeElement)) this.late = this.answered;
     else this.draw(this.answered);
-    this.settled = true;
+    this.shown = turn;
   }
 
   draw(what) {
@@ -296,6 +367,7 @@ class Shell {
     return {
       text: question.text,
       options: question.options,
+      wanted: this.options[tab.id],
       records: answer.records,
       strip: answer.strip,
       view: this.view[tab.id],
@@ -309,8 +381,7 @@ class Shell {
       setTokenizer: (index) => this.setTokenizer(index),
       remember: (view) => {
         Object.assign(this.view[tab.id], view);
-        clearTimeout(this.writing);
-        this.writing = setTimeout(() => this.writeAddress(), 200);
+        this.writeSoon();
       },
       inspect: (node) => this.inspect(node),
       say: (words) => this.say(words),
@@ -330,6 +401,12 @@ class Shell {
     this.stage.setAttribute("aria-labelledby", `tab-${tab.id}`);
     document.title = `${tab.title} – byteloom explorer`;
     this.about.textContent = tab.about;
+    this.choose.hidden = tab.tokenizer === false;
+    this.box.hidden = tab.reads === "nothing";
+    this.figures.hidden = this.box.hidden || tab.text !== undefined;
+    this.label.textContent = tab.label ?? "Text";
+    this.area.rows = tab.text === undefined ? 4 : 7;
+    this.showBorrow();
     if (this.area.value !== this.text) this.area.value = this.text;
     this.menu.selectedIndex = this.tokenizer;
     if (this.drawn !== tab) {
@@ -344,7 +421,16 @@ class Shell {
     fill(this.cards, tab.cards.length > 0 && el("details", { open: Boolean(open) }, el("summary", null, `Try this (${tab.cards.length})`), list));
   }
 
+  showBorrow() {
+    const { text } = this;
+    const [same, first] = [text === this.texts[SHARED], text === this.textAtStart];
+    this.whose.hidden = this.tab.text === undefined;
+    this.borrow.hidden = same && first;
+    this.borrow.textContent = same ? "Back to the text it began with" : "Use the text of the other tabs";
+  }
+
   showFigures(strip) {
+    if (this.figures.hidden) return;
     const figure = (name, words, value, title) => el("div", { data: { figure: name }, title }, el("dt", null, words), el("dd", null, value));
     fill(this.figures,
       figure("characters", "characters", count(strip.characters)),

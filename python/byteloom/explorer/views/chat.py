@@ -16,9 +16,9 @@ __all__ = ["view"]
 
 _MAX_MESSAGES = 100
 # Tokens that are sent to be drawn; the figures are of all.
-_MAX_TOKENS = 2000
+_MAX_TOKENS = 600
 _MAX_TEXT = 20_000
-_MAX_SEGMENT = 2000
+_MAX_SEGMENT = 600
 
 
 def view(session: Session, request: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tab Patches: how open each byte is, and the patches that a threshold makes of that."""
+"""The tab Patches: how hard each byte is to predict, and the patches that a threshold makes of that."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["view"]
 _RULES = ("global", "monotonic", "both", "space", "static", "byte", "bpe")
 _ENTROPY_RULES = ("global", "monotonic", "both")
 # Bytes that are sent to be drawn; the figures are of all.
-_DRAWN = 1000
+_DRAWN = 400
 _LIKELY = 6
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["view"]
 
-_PRETOKENS = 90  # drawn; the rest is counted
+_PRETOKENS = 60  # drawn; the rest is counted
 _ROWS = 24  # rows of the embedding table that are drawn
 _WORD = 40  # characters of a word to compare
 _MERGES = 3000  # the first tokens learned, among which a known word is looked for

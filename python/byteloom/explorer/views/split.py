@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["view"]
 
-_PRETOKENS = 400  # drawn; the rest is counted
+_PRETOKENS = 240  # drawn; the rest is counted
 _BYTES = 3000  # which are the tokens of a tokenizer without merges
 _DIFFERENCES = 100
 _PATTERN = 2000  # characters of a pattern

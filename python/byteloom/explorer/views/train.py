@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import byteloom as bl
-from byteloom.explain import PreToken, TraceStep
+from byteloom.explain import PreToken, TraceStep, TrainingTrace
 from byteloom.explorer.session import choice, english_sample, integer, string
 
-from ._common import explained_parts, piece, train
+from ._common import piece, train
 
 if TYPE_CHECKING:
     from byteloom.explorer.session import Session
@@ -18,7 +18,9 @@ __all__ = ["view"]
 _TEXT = 100_000  # characters to train on
 _SMALLEST, _LARGEST = 256, 1024  # tokens
 _CURVE = 24  # sizes that the curve is measured at
-_SAMPLE = 60  # pre-tokens of the text that are shown at every size
+_SAMPLE = 60  # pre-tokens of the text that are shown at every size,
+_SAMPLE_BYTES = 4000  # and at most so many bytes
+_LONG = 1000  # characters that are shown of a text that begins with a longer pre-token
 _TIES = ("smallest_pair", "first_seen", "huggingface")
 
 
@@ -38,7 +40,7 @@ def view(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     tok = train(corpus, size, pattern=pattern, tie_break=tie_break, min_frequency=min_frequency, trace=True)
     trace = tok.training_trace()
     report = tok.training_report or {}
-    sample, _ = explained_parts(tok, corpus, _SAMPLE, max_steps=None)
+    sample, cut = _beginning(tok, corpus)
     return {
         "characters": len(corpus),
         "left_out": len(text) - len(corpus),
@@ -55,8 +57,9 @@ def view(session: Session, request: dict[str, Any]) -> dict[str, Any]:
         "ties": list(_TIES),
         "tied": sum(step.tied > 1 for step in trace.steps),
         "steps": [_step(step) for step in trace.steps],
-        "curve": _curve(tok, corpus),
-        "sample": [_sample(part) for part in sample if isinstance(part, PreToken)],
+        "curve": _curve(tok, trace, corpus),
+        "sample": [_sample(part) for part in sample],
+        "sample_cut": cut,
     }
 
 
@@ -79,24 +82,63 @@ def _step(step: TraceStep) -> dict[str, Any]:
     }
 
 
-def _curve(tok: bl.Tokenizer, text: str) -> list[dict[str, Any]]:
+def _beginning(tok: bl.Tokenizer, text: str) -> tuple[list[PreToken], int | None]:
+    """The first pre-tokens of a text, explained.
+
+    A pre-token of the whole text would take too long, so a text that begins with a very long one has its
+    first characters explained as a text of their own; then the second item says how many bytes they have.
+    """
+    pieces: list[str] = []
+    size = 0
+    for pretoken in tok.pretokens(text)[:_SAMPLE]:
+        size += len(pretoken.encode())
+        if size > _SAMPLE_BYTES:
+            break
+        pieces.append(pretoken)
+    cut = not pieces and bool(text)
+    if cut:
+        pieces = [text[:_LONG]]
+    # Merges stay inside a pre-token, so each is what it is by itself.
+    alone = bl.Tokenizer.from_merges(tok.merges, pattern="none")
+    parts = [
+        part
+        for pretoken in pieces
+        for part in alone.explain_stream(pretoken, disallowed_special=(), max_steps=None, max_losers=0)
+        if isinstance(part, PreToken)
+    ]
+    return parts, len(pieces[0].encode()) if cut else None
+
+
+def _curve(tok: bl.Tokenizer, trace: TrainingTrace, text: str) -> list[dict[str, Any]]:
     """Tokens of the text at several sizes. The first n merges are what training to that size learns."""
     merges = tok.merges
     count = len(merges)
     sizes = sorted({round(place * count / (_CURVE - 1)) for place in range(_CURVE)})
-    curve = []
+
+    def counted(size: int) -> int:
+        pattern = tok.pattern_name or tok.pattern
+        return bl.Tokenizer.from_merges(merges[:size], pattern=pattern).count(text)
+
+    data = len(text.encode())
+    points = []
+    tokens = before = 0
     for taken in sizes:
-        smaller = bl.Tokenizer.from_merges(merges[:taken], pattern=tok.pattern_name or tok.pattern)
-        tokens = smaller.count(text)
-        curve.append(
+        new = trace.steps[before:taken]
+        # Each merge joins as many pairs as were counted, unless a pair can overlap itself, as aa does in aaa.
+        if taken == 0 or any(step.left == step.right for step in new):
+            tokens = counted(taken)
+        else:
+            tokens -= sum(step.count for step in new)
+        before = taken
+        points.append(
             {
                 "merges": taken,
-                "vocab_size": smaller.vocab_size,
+                "vocab_size": _SMALLEST + taken,
                 "tokens": tokens,
-                "bytes_per_token": len(text.encode()) / tokens if tokens else None,
+                "bytes_per_token": data / tokens if tokens else None,
             }
         )
-    return curve
+    return points
 
 
 def _sample(part: PreToken) -> dict[str, Any]:

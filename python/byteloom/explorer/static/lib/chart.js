@@ -5,7 +5,8 @@
  *     marks:   [{ y, label, drag?: (y) => …, least?, most?, step? } | { x, label }]   a line across; with `drag` it can be moved
  *              with the pointer and with ↑/↓ (a slider for screen readers)
  *     onPick:  (index of the point, series) when a point is clicked
- *   barChart({ label, x: {title}, y: {title, format?}, bars: [{ label, value, note?, kind? }], height?, table? })
+ *   barChart({ label, x: {title}, y: {title, format?}, bars: [{ label, value, note?, kind? }], height?, width? })
+ *     width:   the most, where it stands in a narrow column: its words are as large as in a wide one
  *     kind:    "on" draws the bar hatched as well as in another colour
  *   Both return a <figure>.
  */
@@ -53,7 +54,13 @@ function figure(label, picture, twin, extra) {
   return el("figure", { class: "chart" }, el("figcaption", null, label), el("div", { class: "picture" }, picture), extra, details);
 }
 
-const measure = () => { WIDTH = Math.max(320, Math.min(640, document.documentElement.clientWidth - 24)); };
+let measured = false; // asking for it makes the browser lay the page out
+window.addEventListener("resize", () => { measured = false; });
+
+function measure() {
+  if (!measured) WIDTH = Math.max(320, Math.min(640, document.documentElement.clientWidth - 24));
+  measured = true;
+}
 
 export function lineChart({ label, x, y, series, marks = [], height = 240, onPick }) {
   measure();
@@ -143,8 +150,10 @@ function makeDraggable(picture, mark, { low, high, bottom, height }) {
   picture.append(handle);
 }
 
-export function barChart({ label, x, y, bars, height = 220 }) {
+export function barChart({ label, x, y, bars, height = 220, width = 640 }) {
   measure();
+  const whole = WIDTH;
+  WIDTH = Math.min(whole, width);
   const high = y.to ?? most(bars.map((bar) => bar.value ?? 0), 1e-9);
   const bottom = height - PAD.bottom;
   const wide = (WIDTH - PAD.left - PAD.right) / Math.max(1, bars.length);
@@ -158,5 +167,6 @@ export function barChart({ label, x, y, bars, height = 220 }) {
       i % every === 0 && svg("text", { x: (PAD.left + (i + 0.5) * wide).toFixed(1), y: bottom + 15, "text-anchor": "middle" }, bar.label),
     ]));
   const twin = () => table({ caption: label, rows: bars, limit: 50, columns: [{ key: "label", title: x.title }, { key: "value", title: y.title, number: true, format: y.format ?? plain }, ...(bars.some((bar) => bar.note) ? [{ key: "note", title: "" }] : [])] });
+  WIDTH = whole;
   return figure(label, picture, twin, null);
 }

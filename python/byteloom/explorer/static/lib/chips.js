@@ -6,14 +6,16 @@
  *                 below), inspect: () => node or f(), pressed: bool, title, class }
  *               with `inspect` or `on` it is a button that the keyboard reaches
  *   strip(chips, options?)       a list of chips that wraps, isolated from the direction of the page
- *     chips:    nodes of `chip`, or functions that make one (better for many: the first 240 are drawn at once, the rest
- *               in pieces between keys);  options: { label: "what the list is", limit: 2000, more: "tokens", keys: true }
- *               more than `limit` are not drawn but counted. With keys (default) a strip of buttons is one stop for Tab,
- *               and ←/→, Home and End move inside. While pieces are missing the strip has `data-pending`.
+ *     chips:    nodes of `chip`, or functions that make one (better for many: the first are drawn at once, about a screen
+ *               of them, the rest in pieces when no key is pressed)
+ *     options:  { label: "what the list is", limit: 2000, more: "tokens", keys: true, first: 120 }; more than `limit` are not
+ *               drawn but counted. With keys (default) a strip of buttons is one stop for Tab, and ←/→, Home and End move
+ *               inside. While pieces are missing the strip has `data-pending`, and the height that it had the last time.
  *   legend([{ label, shade, kind }])   what the colours mean, in words
  */
 
 import { el } from "./dom.js";
+import { whenIdle } from "./idle.js";
 import { byteRuns, count, runs } from "./signs.js";
 
 const RUN_TAG = { text: "span", sign: "i", bytes: "b" };
@@ -41,31 +43,38 @@ export function chip(what, options = {}) {
   return node;
 }
 
-const AT_ONCE = 240;
+const FIRST = 120;
+const PIECE = 160;
+const IN_LINE = 600; // more stand in blocks, of which the browser lays out only those that can be seen
+const heights = new Map(); // of complete strips by their label, so that what stands below does not jump while one fills
 
 export function strip(chips, options = {}) {
-  const { label, limit = 2000, more = "more", keys = true } = options;
-  const rest = Math.max(0, chips.length - limit);
-  const node = el("div", { class: ["strip", options.class], role: "group", "aria-label": label ?? null });
+  const { label, limit = 2000, more = "more", keys = true, first = FIRST } = options;
+  const most = Math.min(chips.length, limit);
+  const rest = chips.length - most;
+  const node = el("div", { class: ["strip", options.class, most > IN_LINE && "sliced"], role: "group", "aria-label": label ?? null });
   let place = 0;
-  function draw(most) {
-    // Many chips stand in blocks, so that the browser lays out only those that can be seen.
-    const piece = chips.length > AT_ONCE ? el("div", { class: "slice" }) : document.createDocumentFragment();
-    for (const end = Math.min(place + most, chips.length - rest); place < end; place++) {
+  function draw(amount) {
+    const piece = most > IN_LINE ? el("div", { class: "slice" }) : document.createDocumentFragment();
+    for (const end = Math.min(place + amount, most); place < end; place++) {
       const made = typeof chips[place] === "function" ? chips[place](place) : chips[place];
       if (keys && made.tagName === "BUTTON") made.tabIndex = place === 0 ? 0 : -1;
       piece.append(made);
     }
     if (piece.firstChild) node.append(piece);
-    if (place < chips.length - rest) {
+    if (place < most) {
       node.dataset.pending = "";
-      setTimeout(() => { if (node.isConnected || place === AT_ONCE) draw(AT_ONCE); });
+      whenIdle(() => { if (node.isConnected) draw(PIECE); });
       return;
     }
-    delete node.dataset.pending;
     if (rest > 0) node.append(el("span", { class: "rest" }, `and ${count(rest)} ${more}`));
+    if (node.dataset.pending === undefined) return;
+    delete node.dataset.pending;
+    node.style.removeProperty("min-block-size");
+    heights.set(label, node.offsetHeight);
   }
-  draw(AT_ONCE);
+  draw(first);
+  if (node.dataset.pending !== undefined && heights.has(label)) node.style.setProperty("min-block-size", `${heights.get(label)}px`);
   if (keys) rove(node);
   return node;
 }

@@ -3,6 +3,12 @@
  *   el(tag, attrs?, ...children)   an HTML element
  *   svg(tag, attrs?, ...children)  an SVG element
  *   fill(node, ...children)        replace the children of a node; returns the node
+ *   settle(node, ...children)      the same, but children that stand there already are left alone, which costs nothing
+ *   memo(store, name, key, make)   what make() gave before, where the key (any JSON) is the same and it is still in the page;
+ *                                  make() gives a node or a list. With settle: a key redraws only what it changes
+ *   scrollX(label, attrs?, ...children)   a box of class `scroll-x`: it scrolls sideways, fades where more is hidden, and the
+ *                                  keyboard reaches it
+ *   folded(summary, make, attrs?)  a <details> whose content make() gives when it is opened
  *
  * attrs: `class` (string or list; false entries are left out), `on: {click: f}`, `data: {name: value}`,
  * `style: {"--x": 3}` (set through the CSSOM: the page's policy forbids style attributes), everything else is an
@@ -53,5 +59,37 @@ export function svg(tag, attrs, ...children) {
 export function fill(node, ...children) {
   node.replaceChildren();
   append(node, children);
+  return node;
+}
+
+function flat(children) {
+  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+}
+
+export function settle(node, ...children) {
+  const wanted = flat(children);
+  const stay = new Set(wanted);
+  for (const child of Array.from(node.childNodes)) if (!stay.has(child)) child.remove();
+  wanted.forEach((child, place) => {
+    if (node.childNodes[place] !== child) node.insertBefore(child, node.childNodes[place] ?? null);
+  });
+  return node;
+}
+
+export function memo(store, name, key, make) {
+  const text = JSON.stringify(key);
+  const known = store[name];
+  if (known?.text !== text || !known.nodes.every((node) => node.isConnected)) store[name] = { text, nodes: flat([make()]) };
+  return store[name].nodes;
+}
+
+export function scrollX(label, attrs, ...children) {
+  return el("div", { tabindex: "0", role: "region", "aria-label": label, ...attrs, class: ["scroll-x", attrs?.class] }, ...children);
+}
+
+export function folded(summary, make, attrs) {
+  const node = el("details", attrs, el("summary", null, summary));
+  node.addEventListener("toggle", () => append(node, [make()]), { once: true });
   return node;
 }

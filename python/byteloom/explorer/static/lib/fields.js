@@ -12,8 +12,6 @@
 
 import { el, fill } from "./dom.js";
 
-const PAUSE = 40; // a slider fires for every pixel
-
 function numberOf(input) {
   const value = Number(input.value);
   if (input.value.trim() === "" || !Number.isFinite(value)) return null;
@@ -71,8 +69,9 @@ export function fields(prefix, specs, onChange) {
   const controls = specs.map((spec) => {
     let wait = null;
     const change = (value) => {
+      if (spec.kind === "range") return onChange(spec.name, value); // the picture follows the hand
       clearTimeout(wait);
-      wait = setTimeout(() => onChange(spec.name, value), spec.kind === "range" ? PAUSE : 0);
+      wait = setTimeout(() => onChange(spec.name, value));
     };
     return [spec, control(prefix, spec, change)];
   });

@@ -8,7 +8,7 @@
 
 import { count } from "./signs.js";
 
-const REMEMBERED = 12;
+const REMEMBERED = 12; // and no answer that says it is pending: that one is asked for again
 
 /* The same question gives the same string, whatever the order of its options. */
 function key(value) {
@@ -47,7 +47,7 @@ function live(session) {
   async function run(question, done) {
     busy = true;
     const answer = await post(question);
-    if (!answer.error) {
+    if (!answer.error && !answer.records.pending) {
       known.set(key(question), answer);
       if (known.size > REMEMBERED) known.delete(known.keys().next().value);
     }

@@ -5,10 +5,10 @@
  *     rows:     objects by key; `_class` is the class of a row, `_inspect` a function called when it is clicked
  *     limit:    rows drawn at once (default 200); a button shows more
  *     sortable: heads are buttons (default true from 3 rows on)
- *   facts([[name, value], …])    a short list of names and values
+ *   facts([[name, value], …], across?)    a short list of names and values; `across`: side by side, each name above its value
  */
 
-import { el, fill } from "./dom.js";
+import { el, fill, scrollX } from "./dom.js";
 import { count } from "./signs.js";
 
 export function table(options) {
@@ -63,10 +63,10 @@ export function table(options) {
     draw();
   }
   draw();
-  const grid = el("table", { class: options.class ?? null }, caption && el("caption", null, caption), el("thead", null, el("tr", null, heads)), body,
+  const grid = el("table", { class: options.class ?? null, "aria-label": caption ?? null }, el("thead", null, el("tr", null, heads)), body,
     foot && el("tfoot", null, el("tr", null, columns.map((column) => el("td", { class: column.number && "n" }, foot[column.key] ?? "")))));
-  // A wide table scrolls in its own box, which the keyboard can reach, and not the page.
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption ?? "Table" }, grid, rest);
+  // A wide table scrolls in its own box, which the keyboard can reach, and not the page; what it is called stays in sight.
+  return el("div", { class: "scroll" }, caption && el("p", { class: "caption", "aria-hidden": "true" }, caption), scrollX(caption ?? "Table", null, grid), rest);
 }
 
 function cell(value, column) {
@@ -75,6 +75,6 @@ function cell(value, column) {
   return value;
 }
 
-export function facts(pairs) {
-  return el("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))));
+export function facts(pairs, across = false) {
+  return el("dl", { class: ["facts", across && "across"] }, pairs.filter(Boolean).map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))));
 }

@@ -1,7 +1,7 @@
 /* Bytes: what a reader sees, code points, bytes, and the letters that GPT-2 writes bytes with. */
 
 import { chip, signNodes, strip } from "../lib/chips.js";
-import { el, fill } from "../lib/dom.js";
+import { el, fill, folded, memo, settle } from "../lib/dom.js";
 import { count, fromHex, plural, visible } from "../lib/signs.js";
 import { facts, table } from "../lib/table.js";
 
@@ -19,14 +19,14 @@ export const cards = [
     id: "accents",
     title: "An accent costs a byte",
     setup: { text: "e é" },
-    look: "e is one byte, é two: C3 A9. Plain English letters are the cheap ones; every other letter is a little longer.",
+    look: "e is one byte, é two: C3 A9. The letters of plain English take one byte each; every other letter takes two or more.",
   },
   {
     id: "scripts",
-    title: "Scripts from elsewhere",
+    title: "Scripts it never saw",
     setup: { text: "你好 مرحبا", tokenizer: "built-in, English" },
-    look: "Three bytes for each Chinese character, two for each Arabic letter. This tokenizer never saw either, and unknown bytes " +
-      "is still 0: a tokenizer of bytes has nothing that it does not know.",
+    look: "Three bytes for each Chinese character, two for each Arabic letter. This tokenizer was trained on English only, and unknown bytes " +
+      "is still 0: all 256 bytes are in its vocabulary, so there is a token for every part of any text.",
   },
   {
     id: "spaces",
@@ -55,24 +55,41 @@ const SHOWN_BEFORE = 40; // characters before the cut that are shown
 
 const style = new CSSStyleSheet();
 style.replaceSync(`
-.signs { display: flex; flex-wrap: wrap; gap: .5rem .4rem; margin: .6rem 0; align-items: flex-start; line-height: 1.5; }
-.sign { display: flex; flex-direction: column; border: 1px solid var(--edge); border-radius: 8px; background: var(--panel); max-width: 100%; overflow-x: auto; }
-.sign > .face { font-size: 1.35rem; line-height: 1.4; text-align: center; padding: .1rem .5rem; border-bottom: 1px solid var(--line); } .sign > .face i, .sign > .face b { font-style: normal; font-weight: 400; color: var(--soft); font-size: .75em; }
-.points { display: flex; } .sign .point { display: flex; flex-direction: column; gap: .15rem; padding: .25rem .3rem; align-items: center; } .point + .point { border-left: 1px dashed var(--edge); }
-.point .chip { font-size: .8rem; margin: 0; }
-.cells { display: flex; gap: 2px; } .cell-of { display: flex; flex-direction: column; align-items: center; gap: 1px; }
-.byte { font: .88rem/1.45 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; padding: 0 .25rem; border: 1px solid var(--edge); border-radius: 3px; white-space: nowrap; }
-.byte.lead { border-width: 2px 1px 1px 4px; background: var(--s0); } .byte.cont { border-style: dashed; background: var(--s2); } .byte u { text-decoration-thickness: 2px; font-weight: 700; }
-.cell-of .letter { font-size: .85rem; color: var(--soft); }
+.signs { margin: .6rem 0 0; line-height: 1.5; }
+.sign { display: inline-block; vertical-align: top; max-width: 100%; margin: 0 .4rem .5rem 0; border: 1px solid var(--edge); border-radius: 8px; background: var(--panel); text-align: center; }
+.sign > .face { display: block; font-size: 1.35rem; line-height: 1.4; padding: .1rem .5rem; border-bottom: 1px solid var(--line); } .sign > .face i, .sign > .face b { font-style: normal; font-weight: 400; color: var(--soft); font-size: .75em; }
+.sign .point { display: inline-block; vertical-align: top; padding: .25rem .3rem; } .point + .point { border-left: 1px dashed var(--edge); }
+.point .chip { font-size: .8rem; margin: 0 0 .15rem; }
+.cells { white-space: nowrap; } .cell-of { display: inline-block; vertical-align: top; margin: 0 1px; width: 1.75rem; } .signs.dec .cell-of { width: 2.2rem; } .signs.bits .cell-of { width: 4.7rem; }
+.byte { display: inline-block; min-width: 1.75rem; font: .88rem/1.45 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; border: 1px solid var(--edge); border-radius: 3px; white-space: nowrap; text-align: center; } .cell-of .byte { display: block; min-width: 0; }
+.byte.lead { border-width: 2px 1px 1px 4px; background: var(--s0); } .byte.cont { border-style: dashed; background: var(--s2); } .byte u { text-decoration-thickness: 2px; font-weight: 700; } .byte.after { opacity: .5; text-decoration: line-through; }
+.cell-of .letter { display: block; font-size: .85rem; line-height: 1.3; color: var(--soft); }
 .cell-of.after { opacity: .35; } .cell-of.after .byte { text-decoration: line-through; } .cell-of.first-after { box-shadow: -3px 0 0 var(--focus); }
 #cut-result .facts { grid-template-columns: 1fr; }
 .counter { font-size: 1.05rem; } .counter strong { font-size: 1.3rem; }
 `);
 document.adoptedStyleSheets.push(style);
 
+const drawn = {}; // what the last key need not change
+
 export function render(root, ctx) {
   const { records, view } = ctx;
   const { characters, counts } = records;
+  settle(root,
+    el("p", { class: "counter" }, "Unknown bytes: ", el("strong", { id: "unknown" }, count(records.unknown)), ` of ${count(counts.bytes)}. `,
+      el("span", { class: "soft" }, records.unknown > 0
+        ? "This tokenizer is made of characters and has no token for some of these."
+        : `${plural(counts.characters, "character")}, ${count(counts.wide)} of them made of two or more bytes.`)),
+    memo(drawn, "cells", [characters, ctx.options, view], () => cells(ctx)),
+    memo(drawn, "tokens", records.tokens, () => tokens(ctx)),
+    records.left_out > 0 && el("p", { class: "note" }, `Drawn are the first ${count(characters.length)} characters; the figures are of all ${count(counts.characters)}.`),
+    memo(drawn, "twin", characters, () => twin(characters)));
+}
+
+/* The characters, how their bytes are written, and the cut. */
+function cells(ctx) {
+  const { records, view } = ctx;
+  const { characters } = records;
   let base = Object.hasOwn(BASES, view.base) ? view.base : ctx.options.base;
   const size = characters.reduce((sum, char) => sum + char.bytes.length / 2, 0);
   const wanted = view.cut ?? ctx.options.cut;
@@ -89,41 +106,49 @@ export function render(root, ctx) {
     for (const button of bases) button.setAttribute("aria-pressed", String(button.id === `base-${id}`));
     draw();
   }
+  function place(cell) {
+    const at = Number(cell.dataset.at);
+    cell.classList.toggle("after", at >= cut);
+    cell.classList.toggle("first-after", at === cut);
+  }
   function draw() {
-    fill(stage, signs(ctx, base));
-    mark();
+    fill(stage, signs(ctx, base, place));
+    tell();
   }
   function mark() {
-    for (const cell of stage.querySelectorAll(".cell-of")) {
-      const at = Number(cell.dataset.at);
-      cell.classList.toggle("after", at >= cut);
-      cell.classList.toggle("first-after", at === cut);
-    }
+    stage.querySelectorAll(".cell-of").forEach(place);
+    tell();
+  }
+  function tell() {
     slider.setAttribute("aria-valuetext", `${plural(cut, "byte")} of ${count(size)}`);
     fill(told, cutResult(records, cut, size));
   }
-
-  fill(root,
-    el("p", { class: "counter" }, "unknown bytes ", el("strong", { id: "unknown" }, count(records.unknown)), ` of ${count(counts.bytes)}. `,
-      el("span", { class: "soft" }, records.unknown > 0
-        ? "This tokenizer begins with characters, and does not have all of these."
-        : `${plural(counts.characters, "character")}, ${count(counts.wide)} of them of several bytes.`)),
-    el("div", { class: "controls", role: "group", "aria-label": "How bytes are written" }, el("span", null, "bytes in"), bases),
-    key(), stage,
-    records.left_out > 0 && el("p", { class: "note" }, `and ${plural(records.left_out, "more character")}`),
-    size > 0 && [el("h2", null, "Cut here"), el("div", { class: "controls" }, el("label", { for: "cut" }, "cut behind byte"), slider), told],
-    el("h2", null, "The tokens over these bytes"),
-    strip(records.tokens.map((token, place) => chip(token, { shade: place, sub: String(token.id), inspect: () => ctx.inspect(el("div", null, facts([["token id", count(token.id)], ["bytes", hex(token.bytes)], ["place", `bytes ${token.span[0]} to ${token.span[1]}`]]))) })), { label: "Tokens", more: "tokens" }),
-    twin(characters));
   draw();
+  return [
+    el("div", { class: "controls", role: "group", "aria-label": "How bytes are written" }, el("span", null, "Write bytes in"), bases),
+    key(), stage,
+    size > 0 && [el("h2", null, "Cut here"), el("div", { class: "controls" }, el("label", { for: "cut" }, "Cut behind byte"), slider), told],
+  ];
+}
+
+function tokens(ctx) {
+  return [
+    el("h2", null, "The tokens over these bytes"),
+    el("p", { class: "soft" }, "Each box is one token with its id below. ⟨E2 98⟩ is a token that holds only a part of a character. The colours only tell neighbours apart."),
+    strip(ctx.records.tokens.map((token, place) => () => chip(token, { shade: place, sub: String(token.id), inspect: () => ctx.inspect(el("div", null, facts([["token id", count(token.id)], ["bytes", hex(token.bytes)], ["place", `bytes ${token.span[0]} to ${token.span[1]}`]]))) })), { label: "Tokens", more: "tokens", first: 60 }),
+  ];
 }
 
 function key() {
-  return el("ul", { class: "legend", "aria-label": "What the cells mean" },
-    el("li", null, el("span", { class: "byte" }, "41"), " a character of one byte"),
-    el("li", null, el("span", { class: "byte lead" }, "E2"), " lead byte: the first of several, says how many"),
-    el("li", null, el("span", { class: "byte cont" }, "98"), " continuation byte"),
-    el("li", null, "below each byte: the letter GPT-2 writes it with"));
+  const cell = (kind, text) => el("span", { class: ["byte", kind] }, text);
+  return [
+    el("p", { class: "soft" }, "Each box is one byte. Its fill and its edge say which part of a character it is; below it stands the letter that GPT-2's files write for it."),
+    el("ul", { class: "legend", "aria-label": "What the boxes mean" },
+      el("li", null, cell(null, "41"), " no fill: a character of one byte"),
+      el("li", null, cell("lead", "E2"), " blue, thick edge: lead byte, the first of several; it says how many follow"),
+      el("li", null, cell("cont", "98"), " yellow, dashed: continuation byte, one of those that follow"),
+      el("li", null, cell("after", "98"), " pale, struck out: behind the cut")),
+  ];
 }
 
 const hex = (bytes) => bytes.toUpperCase().replace(/../g, "$& ").trim();
@@ -151,24 +176,34 @@ function graphemes(characters) {
   });
 }
 
-function signs(ctx, base) {
+function signs(ctx, base, mark) {
   let at = 0;
   const blocks = graphemes(ctx.records.characters).map((points) => {
-    const face = points.map((char) => char.char).join("");
-    return el("div", { class: "sign", role: "group", "aria-label": points.map((char) => char.name).join(", ") },
-      el("bdi", { class: "face" }, signNodes({ text: face })),
-      el("div", { class: "points" }, points.map((char) => {
-        const bytes = Array.from(fromHex(char.bytes));
-        const start = at;
-        at += bytes.length;
-        return el("div", { class: "point" },
-          chip({ text: char.code }, { kind: "plain", title: char.name, inspect: () => ctx.inspect(about(char, bytes, start)) }),
-          el("div", { class: "cells" }, bytes.map((byte, place) => el("div", { class: "cell-of", data: { at: start + place } },
-            el("span", { class: ["byte", role(byte)] }, written(byte, base)), el("bdi", { class: "letter" }, char.letters[place])))));
-      })));
+    const start = at;
+    for (const char of points) at += char.bytes.length / 2;
+    return () => sign(ctx, points, start, base, mark);
   });
   if (blocks.length === 0) return el("p", { class: "soft" }, "There is no text yet.");
-  return strip(blocks, { label: "Characters, code points and bytes", class: "signs" });
+  return strip(blocks, { label: "Characters, code points and bytes", class: `signs ${base}`, first: 40 });
+}
+
+function sign(ctx, points, start, base, mark) {
+  let at = start;
+  return el("div", { class: "sign", role: "group", "aria-label": points.map((char) => char.name).join(", ") },
+    el("bdi", { class: "face" }, signNodes({ text: points.map((char) => char.char).join("") })),
+    points.map((char) => {
+      const bytes = Array.from(fromHex(char.bytes));
+      const first = at;
+      at += bytes.length;
+      return el("div", { class: "point" },
+        chip({ text: char.code }, { kind: "plain", title: char.name, inspect: () => ctx.inspect(about(char, bytes, first)) }),
+        el("div", { class: "cells" }, bytes.map((byte, place) => {
+          const cell = el("div", { class: "cell-of", data: { at: first + place } },
+            el("span", { class: ["byte", role(byte)] }, written(byte, base)), el("bdi", { class: "letter" }, char.letters[place]));
+          mark(cell);
+          return cell;
+        })));
+    }));
 }
 
 function about(char, bytes, start) {
@@ -202,15 +237,15 @@ function cutResult({ characters }, cut, size) {
     el("p", { id: "cut-where", role: "status" }, where),
     facts([
       ["decoded", shown(text + (broken?.decoded ?? ""))],
-      ["streamed", [shown(text + (broken?.streamed ?? "")), broken ? `, and ${plural(broken.held, "byte")} held back: ${hex(broken.char.bytes.slice(0, 2 * broken.kept))}` : ", nothing held back"]],
-      broken && ["if it ends", [shown(broken.flushed), " is given out for what was held back"]],
+      ["as a stream", [shown(text + (broken?.streamed ?? "")), broken ? `, and ${plural(broken.held, "byte")} held back: ${hex(broken.char.bytes.slice(0, 2 * broken.kept))}` : ", nothing held back"]],
+      broken && ["if no more comes", [shown(broken.flushed), " stands for the bytes that were held back"]],
     ]),
     broken && el("p", { class: "note" }, "⟨U+FFFD⟩ is the replacement mark, which stands for bytes that are no character. It is put there when text is shown; the bytes and ids are not changed."),
   ];
 }
 
 function twin(characters) {
-  return el("details", null, el("summary", null, "as a table"), table({
+  return folded("as a table", () => table({
     caption: "Characters and their bytes", rows: characters, limit: 50, sortable: false,
     columns: [
       { key: "char", title: "character", format: visible }, { key: "code", title: "code point" }, { key: "name", title: "name" },
@@ -220,4 +255,4 @@ function twin(characters) {
   }));
 }
 
-export default { id: "bytes", title: "Bytes", about: "What you see, the code points behind it, the bytes of UTF-8, and the letters that GPT-2 writes bytes with.", options, cards, render };
+export default { id: "bytes", title: "Bytes", about: "What you see, the code points behind it, the bytes of UTF-8, and the letters that GPT\u20112 writes bytes with.", options, cards, render, keeps: true };

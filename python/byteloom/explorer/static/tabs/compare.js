@@ -1,7 +1,7 @@
 /* Compare: two to six tokenizers on the same text, in the same languages, and what that costs. */
 
 import { chip, strip } from "../lib/chips.js";
-import { el, fill } from "../lib/dom.js";
+import { el, fill, memo, settle } from "../lib/dom.js";
 import { keep } from "../lib/fields.js";
 import { count, plural, ratio, visibleBytes } from "../lib/signs.js";
 import { table } from "../lib/table.js";
@@ -12,8 +12,8 @@ export const cards = [
   {
     id: "compare-rings", title: "Where two tokenizers disagree",
     setup: { text: "The keeper reads letters about the weather.", options: { names: ["built-in, English", "built-in, 13 languages"] } },
-    look: "Tokens with a thick dashed ring are not made by all tokenizers: their borders lie elsewhere. Those without a ring are the same for all. " +
-      "Both of these learned the same page of English; the second one learned twelve more languages too, and has twice the room.",
+    look: "A token with a dashed ring is not a token of every tokenizer here: another one begins or ends a token inside it, or makes it a part of a longer one. Tokens without a ring are the same for all. " +
+      "Both of these learned the same page of English; the second one learned twelve more languages too, and has twice as many tokens.",
   },
   {
     id: "compare-script", title: "The same greeting, another script",
@@ -24,14 +24,14 @@ export const cards = [
   {
     id: "compare-languages", title: "What a language pays",
     setup: { text: "The old lighthouse stands on a rock at the edge of the sea.", options: { names: ["built-in, English", "built-in, 13 languages"] } },
-    look: "Go down to the languages: the same seven sentences in each. The multiple says how many times the tokens of English they take. Hindi pays most " +
-      "with the first tokenizer; the second one, which learned from it, brings that down by more than half. A longer row of tokens fills the context sooner, and takes more time and money.",
+    look: "Go down to the languages: the same seven sentences in each. “× English” says how many times as many tokens a language takes as English does. Hindi takes most " +
+      "with the first tokenizer; the second one, which was trained on some Hindi, takes less than half of that. More tokens fill the context window sooner, and cost more time and money.",
   },
   {
     id: "compare-cost", title: "The same text, two bills",
     setup: { text: "Η βιβλιοθήκη ανοίγει στις εννέα. The library opens at nine.", options: { names: ["built-in, English", "built-in, 13 languages"] } },
-    look: "Go down to the cost. Prices here are examples: write in those of your contract, and the date changes to today. Nothing is fetched. " +
-      "With equal prices a token, the tokenizer that needs fewer tokens is the cheaper one, and more text fits into the same window.",
+    look: "Go down to the cost. Prices here are examples: type in those that you pay, and the date changes to today. Nothing is fetched. " +
+      "Where a token costs the same, the tokenizer that makes fewer tokens is the cheaper one, and more text fits into the same context window.",
   },
 ];
 
@@ -79,34 +79,43 @@ function inspect(ctx, name, token) {
       { name: "id", value: count(token.id) },
       { name: "bytes", value: token.bytes.replace(/../g, "$& ").trim().toUpperCase() },
       { name: "place", value: `bytes ${token.span[0]} to ${token.span[1] - 1}` },
-      { name: "made by all", value: token.ringed ? "no: others cut this stretch elsewhere" : "yes: the same token borders for all" },
+      { name: "in all", value: token.ringed ? "no: another tokenizer cuts this part of the text at other places" : "yes: each has a token of exactly these bytes here" },
     ],
   })));
 }
 
 function rows(ctx) {
   const { records } = ctx;
-  return records.names.map((name, place) => el("section", { class: "compared", data: { row: place } },
+  return records.names.map((name, place) => memo(drawn, `row-${place}`, [name, records.rows[place], records.figures[place].tokens], () => el("section", { class: "compared", data: { row: place } },
     el("h3", null, name, el("span", { class: "soft" }, ` · ${plural(records.figures[place].tokens, "token")}`)),
-    strip(records.rows[place].map((token, i) => chip({ bytes: token.bytes }, {
-      shade: i % 8, class: token.ringed ? "ringed" : "", label: `id ${token.id}${token.ringed ? ", not made by all" : ""}`, inspect: () => inspect(ctx, name, token),
-    })), { label: `Tokens of ${name}`, more: "tokens" })));
+    strip(records.rows[place].map((token, i) => () => chip({ bytes: token.bytes }, {
+      shade: i % 8, class: token.ringed ? "ringed" : "", label: `id ${token.id}${token.ringed ? ", not in all" : ""}`, inspect: () => inspect(ctx, name, token),
+    })), { label: `Tokens of ${name}`, more: "tokens", first: 80 }))));
 }
 
 function spread(figures) {
   const tokens = figures.map((row) => row.tokens);
   const [low, high] = [Math.min(...tokens), Math.max(...tokens)];
-  return low > 0 && tokens.length > 1 ? `The most tokens are ${ratio((100 * (high - low)) / low, 1)} % more than the fewest.` : "";
+  const name = (wanted) => figures.find((row) => row.tokens === wanted).tokenizer;
+  if (low === 0 || tokens.length < 2) return "";
+  return low === high ? `All make ${plural(low, "token")}.` : `${name(high)} makes ${ratio((100 * (high - low)) / low, 1)} % more tokens than ${name(low)}.`;
 }
 
 function agreement(records) {
   const { boundaries } = records;
-  if (records.names.length < 2) return "Choose a second tokenizer to see where they differ.";
-  return `All agree on ${count(boundaries.common_cuts)} of ${count(boundaries.all_cuts)} borders inside the text. ${plural(boundaries.differing_spans, "stretch", "stretches")} of it, ${plural(boundaries.differing_bytes, "byte")} together, ${boundaries.differing_spans === 1 ? "is" : "are"} cut differently. ${spread(records.figures)}`;
+  const { names } = records;
+  if (names.length < 2) return "Choose a second tokenizer to see where they differ.";
+  if (boundaries.all_cuts === 0) return "No tokenizer cuts this text: it is one token or none.";
+  const all = names.length === 2 ? "both tokenizers" : `all ${names.length} tokenizers`;
+  return [
+    "Tokens end at ", el("strong", null, plural(boundaries.all_cuts, "place")), ", and at ", el("strong", null, count(boundaries.common_cuts)), ` of them for ${all}. `,
+    boundaries.differing_spans === 0 ? "They cut this text alike. " : `${plural(boundaries.differing_spans, "stretch", "stretches")} of the text, together ${plural(boundaries.differing_bytes, "byte")}, ${boundaries.differing_spans === 1 ? "is" : "are"} cut differently. `,
+    spread(records.figures),
+  ];
 }
 
 function figuresTable(records) {
-  return table({
+  return [table({
     caption: "On this text", sortable: false, rows: records.figures,
     columns: [
       { key: "tokenizer", title: "tokenizer", format: named },
@@ -116,13 +125,13 @@ function figuresTable(records) {
       { key: "tokens_per_word", title: "tokens/word", number: true, format: (value) => ratio(value) },
       { key: "partial_tokens", title: "parts of characters", number: true },
     ],
-  });
+  }), el("p", { class: "note" }, "bytes/token, characters/token, tokens/word: averages over this text. Parts of characters: tokens that hold no whole character, such as ⟨E6 97⟩, two bytes of 日.")];
 }
 
 function differences(records) {
   if (records.differences.length === 0) return null;
   const { differing_spans: all } = records.boundaries;
-  return el("details", { class: "twin" }, el("summary", null, "differences as a table"), table({
+  return el("details", { class: "twin" }, el("summary", null, "the differences as a table"), table({
     caption: all > records.differences.length ? `The first ${records.differences.length} of ${count(all)} stretches that are cut differently` : "Stretches that are cut differently", sortable: false,
     rows: records.differences,
     columns: [
@@ -136,6 +145,7 @@ function differences(records) {
 
 function languages(records) {
   const { names } = records;
+  if (records.languages === null) return el("section", { id: "compare-languages" }, el("h2", null, "The same seven sentences in thirteen languages"), waits());
   const byCode = new Map();
   for (const row of records.languages) {
     if (!byCode.has(row.code)) byCode.set(row.code, { name: row.source, script: row.script });
@@ -144,24 +154,30 @@ function languages(records) {
   }
   return el("section", { id: "compare-languages" }, el("h2", null, "The same seven sentences in thirteen languages"),
     table({
-      caption: "Tokens, and as a multiple of those of English", rows: [...byCode.values()],
+      caption: "Tokens of each language, and how many times as many as of English", rows: [...byCode.values()],
       columns: [
         { key: "name", title: "language" }, { key: "script", title: "script", format: (script) => el("span", { class: "nowrap" }, script) },
         ...names.flatMap((name, i) => [{ key: `tokens${i}`, title: name, number: true }, { key: `parity${i}`, title: "× English", number: true, format: (value) => `${ratio(value)} ×` }]),
       ],
     }),
-    el("p", { class: "note" }, "Written for byteloom and translated for it. Seven sentences show which scripts a vocabulary was made for; they cannot rank tokenizers that are close."));
+    el("p", { class: "note" }, "Written for byteloom and translated for it. Seven sentences show which scripts a vocabulary was made for; they are too few to rank tokenizers that are close."));
 }
 
+const waits = () => el("p", { class: "soft", role: "status" }, "Large vocabularies are being read …");
+
 function overlaps(records) {
-  if (records.overlaps.length === 0) return null;
-  return el("section", null, el("h2", null, "What the vocabularies share"), table({
-    caption: "Tokens of equal bytes; special tokens are left out", sortable: false, rows: records.overlaps,
-    columns: [
-      { key: "a", title: "one", format: named }, { key: "b", title: "the other", format: named }, { key: "shared", title: "shared", number: true }, { key: "only_a", title: "only the one", number: true },
-      { key: "only_b", title: "only the other", number: true }, { key: "jaccard", title: "shared of all", number: true, format: (value) => `${ratio(100 * value, 1)} %` },
-    ],
-  }));
+  if (records.names.length < 2) return null;
+  const title = el("h2", null, "What the vocabularies share");
+  if (records.overlaps === null) return el("section", null, title, waits());
+  return el("section", null, title,
+    el("p", { class: "note" }, "Two tokens are the same where their bytes are. Special tokens are not counted. A and B are the two tokenizers of a row."),
+    table({
+      caption: "Tokens in both vocabularies, and in only one", sortable: false, rows: records.overlaps,
+      columns: [
+        { key: "a", title: "A", format: named }, { key: "b", title: "B", format: named }, { key: "shared", title: "in both", number: true }, { key: "only_a", title: "only in A", number: true },
+        { key: "only_b", title: "only in B", number: true }, { key: "jaccard", title: "in both, of all", number: true, format: (value) => `${ratio(100 * value, 1)} %` },
+      ],
+    }));
 }
 
 /* What it costs: tokens from the records, prices from the reader. */
@@ -212,7 +228,7 @@ function costSection(ctx) {
   };
 
   function results() {
-    fill(dated, state.dated ? `Prices entered on ${state.dated}.` : "Example prices, nobody's: write yours in.");
+    fill(dated, state.dated ? `Prices entered on ${state.dated}.` : "Example prices, of no real model: type in those that you pay.");
     const money = (value) => value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: value !== 0 && value < 0.01 ? 8 : 2 });
     fill(bill,
       table({
@@ -227,7 +243,7 @@ function costSection(ctx) {
           ...["call", "day", "month"].map((key) => ({ key, title: key === "month" ? "30 days" : `a ${key}`, number: true, format: money })),
         ],
       }),
-      el("h3", null, `How much of a window of ${count(state.window)} tokens`),
+      el("h3", null, `How much of a context window of ${count(state.window)} tokens that takes`),
       el("ul", { class: "windows" }, ctx.records.figures.map((row) => {
         const used = row.tokens + state.answer;
         const part = used / state.window;
@@ -243,8 +259,8 @@ function costSection(ctx) {
       caption: "Prices for a million tokens", sortable: false, rows: ctx.records.names.map((name, i) => ({ name, i })),
       columns: [
         { key: "name", title: "tokenizer", format: named },
-        { key: "i", title: "in", format: (i, row) => field(`compare-input-${i}`, `Price of a million tokens in, ${row.name}`, state.prices[row.name].input, (value) => { state.prices[row.name].input = value; }, true) },
-        { key: "name", title: "out", format: (_, row) => field(`compare-output-${row.i}`, `Price of a million tokens out, ${row.name}`, state.prices[row.name].output, (value) => { state.prices[row.name].output = value; }, true) },
+        { key: "i", title: "in (what you send)", format: (i, row) => field(`compare-input-${i}`, `Price of a million tokens in, ${row.name}`, state.prices[row.name].input, (value) => { state.prices[row.name].input = value; }, true) },
+        { key: "name", title: "out (the answer)", format: (_, row) => field(`compare-output-${row.i}`, `Price of a million tokens out, ${row.name}`, state.prices[row.name].output, (value) => { state.prices[row.name].output = value; }, true) },
       ],
     }),
     el("div", { class: "fields" },
@@ -255,18 +271,27 @@ function costSection(ctx) {
   return section;
 }
 
+const drawn = {}; // what the last key need not change
+
 function render(root, ctx) {
   context = ctx;
   const { records } = ctx;
   keep(kept, root, build);
   drawChoices(ctx);
   const active = document.activeElement?.id;
-  fill(kept.stage,
+  settle(kept.stage,
     el("p", { data: { figure: "agreement" } }, agreement(records)),
     rows(ctx),
-    records.left_out_bytes > 0 && el("p", { class: "note" }, `${plural(records.left_out_bytes, "byte")} more are counted in the figures and not drawn.`),
-    el("ul", { class: "legend" }, el("li", null, el("span", { class: "chip ringed", "aria-hidden": "true" }, "ab"), " ring: not made by all"), el("li", null, el("span", { class: "chip", "aria-hidden": "true" }, "ab"), " the same for all")),
-    differences(records), figuresTable(records), costSection(ctx), languages(records), overlaps(records));
+    records.left_out_bytes > 0 && el("p", { class: "note" }, `Drawn are the first ${plural(records.drawn_bytes, "byte")}; the figures are of all ${count(records.drawn_bytes + records.left_out_bytes)}.`),
+    memo(drawn, "legend", true, () => el("ul", { class: "legend" },
+      el("li", null, el("span", { class: "chip ringed", "aria-hidden": "true" }, "ab"), " dashed ring: not every tokenizer has this token here"),
+      el("li", null, el("span", { class: "chip", "aria-hidden": "true" }, "ab"), " no ring: the same token for all; the colours only tell neighbours apart"))),
+    memo(drawn, "differences", [records.names, records.differences, records.boundaries.differing_spans], () => differences(records)),
+    memo(drawn, "figures", records.figures, () => figuresTable(records)),
+    memo(drawn, "cost", [records.figures, ctx.view.cost], () => costSection(ctx)),
+    memo(drawn, "languages", [records.names, records.languages], () => languages(records)),
+    memo(drawn, "overlaps", [records.names, records.overlaps], () => overlaps(records)));
+  if (records.pending) setTimeout(() => { if (kept.stage.isConnected) context.set({}); }, 400);
   if (active?.startsWith("compare-")) document.getElementById(active)?.focus({ preventScroll: true });
 }
 

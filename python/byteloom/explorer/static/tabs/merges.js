@@ -1,7 +1,7 @@
 /* Merges: every pre-token of the text, merge by merge, and the tree of each token. */
 
 import { chip, strip } from "../lib/chips.js";
-import { el, fill } from "../lib/dom.js";
+import { el, fill, folded, memo, scrollX, settle } from "../lib/dom.js";
 import { count, plural, ratio, visibleBytes } from "../lib/signs.js";
 import { stepper } from "../lib/stepper.js";
 import { facts, table } from "../lib/table.js";
@@ -28,7 +28,7 @@ export const cards = [
     title: "The order of learning decides",
     setup: { text: " whether", tokenizer: "built-in, English" },
     look: "Several pairs could be joined at the start. The one that training learned first wins, even if another would make a longer token sooner. " +
-      "The pairs that have to wait stand in the table with their ranks.",
+      "The other pairs wait; the table shows them with their ranks.",
   },
   {
     id: "rare",
@@ -40,13 +40,13 @@ export const cards = [
     id: "compression",
     title: "Some text is shorter in tokens",
     setup: { text: "the the the\nqxz qxz qxz", tokenizer: "built-in, English" },
-    look: "Two lines of the same length. Each ·the is one token; each qxz stays three bytes and its space a fourth token. What training saw often is cheap.",
+    look: "Two lines of the same length. Each ·the is one token; each qxz stays three tokens of one byte, and its space is a fourth. What training saw often takes few tokens.",
   },
   {
     id: "spaces",
     title: "What happens to spaces",
     setup: { text: "one two  three", tokenizer: "built-in, English" },
-    look: "Simple demonstrations leave spaces as tokens of their own. With this pattern a space belongs to the word behind it (· is the space), and merges take it in. " +
+    look: "Simple demonstrations make every space a token. With this pattern a space belongs to the word behind it (· is the space), and merges take it in. " +
       "Only the extra space of a double one stands alone.",
   },
   {
@@ -64,40 +64,46 @@ const style = new CSSStyleSheet();
 style.replaceSync(`
 .symbols .chip { font-size: 1.1rem; } .symbols .pair { display: inline-block; padding: 1px; border: 2px solid var(--focus); border-radius: 6px; } .symbols .new { outline: 2px solid var(--accent); outline-offset: 1px; }
 h2 .chip { vertical-align: baseline; }
-.trees { display: flex; flex-wrap: wrap; gap: .8rem; align-items: flex-start; unicode-bidi: isolate; overflow-x: auto; padding: .2rem; }
+.trees { unicode-bidi: isolate; padding: .2rem; white-space: nowrap; } .trees > * { vertical-align: top; margin-right: .8rem; }
+@media (min-width: 54rem) { .trees { white-space: normal; } }
 .tree { display: inline-flex; flex-direction: column; border: 1px solid var(--edge); border-radius: 4px; background: var(--panel); font: .92rem/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; text-align: center; }
 .tree > .name { display: block; min-width: 0; padding: .05rem .35rem; white-space: pre; } .tree > .name small { color: var(--soft); font-size: .72rem; display: block; line-height: 1.1; } .tree > .halves { display: flex; gap: 2px; padding: 2px; border-top: 1px solid var(--line); align-items: flex-start; justify-content: center; }
 .tree.leaf { border-style: dashed; } .tree:not(.leaf) > .name { background: var(--s0); }
 `);
 document.adoptedStyleSheets.push(style);
 
+const drawn = {}; // what the last key need not change
+
 export function render(root, ctx) {
-  const { records } = ctx;
-  const { pieces, parts } = records;
-  if (parts.length === 0) {
-    fill(root, el("p", { class: "soft" }, "There is no text yet."));
-    return;
-  }
+  const { pieces, parts, left_out: rest } = ctx.records;
+  settle(root, parts.length === 0 ? el("p", { class: "soft" }, "There is no text yet.") : [
+    memo(drawn, "pieces", [pieces, parts, ctx.view, ctx.options], () => choice(ctx)),
+    el("h2", null, "All tokens"), summary(ctx),
+    memo(drawn, "tokens", [pieces, parts], () => tokens(ctx)),
+    rest > 0 && el("p", { class: "note" }, `Drawn are the first ${plural(parts.length, "pre-token")}; the figures are of all ${count(parts.length + rest)}.`),
+  ]);
+}
+
+/* The pre-tokens, and the merges of the chosen one. */
+function choice(ctx) {
+  const { pieces, parts } = ctx.records;
   const wanted = ctx.view.part ?? (ctx.options.part > 0 ? ctx.options.part - 1 : -1);
   let part = Number.isInteger(wanted) && wanted >= 0 && wanted < parts.length ? wanted : busiest(pieces, parts);
   const stage = el("div", { id: "piece" });
-  const chips = parts.map((one, place) => chip(pieces[one.piece], {
+  const made = [];
+  const chips = parts.map((one, place) => () => (made[place] = chip(pieces[one.piece], {
     shade: place, pressed: place === part, sub: plural(pieces[one.piece].tokens.length, "token"), title: `pre-token ${place + 1}: ${plural(pieces[one.piece].steps.length + pieces[one.piece].steps_left_out, "merge")}`,
     inspect: () => choose(place),
-  }));
+  })));
   function choose(place) {
     part = place;
     ctx.remember({ part, step: undefined });
-    chips.forEach((node, number) => node.setAttribute("aria-pressed", String(number === place)));
+    made.forEach((node, number) => node.setAttribute("aria-pressed", String(number === place)));
     ctx.inspect(null);
     fill(stage, drawPiece(ctx, pieces[parts[place].piece], undefined));
   }
   fill(stage, drawPiece(ctx, pieces[parts[part].piece], ctx.view.step ?? (ctx.options.step >= 0 ? ctx.options.step : undefined)));
-  fill(root,
-    el("h2", null, "Choose a pre-token"),
-    strip(chips, { label: "Pre-tokens" }),
-    records.left_out > 0 && el("p", { class: "note" }, `and ${plural(records.left_out, "more pre-token")}`),
-    stage, whole(ctx));
+  return [el("h2", null, "Choose a pre-token"), strip(chips, { label: "Pre-tokens", first: 80 }), stage];
 }
 
 /* The pre-token of the most merges among the first. */
@@ -124,13 +130,13 @@ function drawPiece(ctx, piece, begin) {
   const finished = piece.steps_left_out === 0;
   return [
     el("h2", null, "The merges of ", chip(piece, { kind: "plain" })),
-    el("p", { class: "soft" }, `Matched as ${piece.category}. `, piece.original && "Normalized before it was cut. ", piece.whole && piece.steps.length > 0 && "This tokenizer has it as a whole and takes it at once; the merges are what it saves. "),
+    el("p", { class: "soft" }, `Matched as ${piece.category}. `, piece.original && "Normalized before it was cut. ", piece.whole && piece.steps.length > 0 && "This whole pre-token is in the vocabulary and is taken at once; these are the merges that would build it. "),
     walk, row, told,
     !finished && el("p", { class: "note" }, `and ${plural(piece.steps_left_out, "more merge")} that are not shown`),
     el("h3", null, "How its tokens were built"),
-    el("div", { class: "trees", id: "trees", tabindex: "0", role: "group", "aria-label": "Merge trees" }, piece.tokens.slice(0, TREES).map((token) => (token.tree ? drawTree(token.tree) : chip(token, { kind: "special", sub: String(token.id) })))),
+    scrollX("Merge trees", { class: "trees", id: "trees" }, piece.tokens.slice(0, TREES).map((token) => (token.tree ? drawTree(token.tree) : chip(token, { kind: "special", sub: String(token.id) })))),
     piece.tokens.length > TREES && el("p", { class: "note" }, `and ${plural(piece.tokens.length - TREES, "more token")}`),
-    el("details", null, el("summary", null, "as a table"), table({
+    folded("as a table", () => table({
       caption: "Merges in order", rows: steps.map((step, number) => ({ ...step, number: number + 1 })), limit: 50, sortable: false, columns: [
         { key: "number", title: "step", number: true }, { key: "pair", title: "pair", format: (_, step) => `${visibleBytes(step.left.bytes)} + ${visibleBytes(step.right.bytes)}` },
         { key: "result", title: "becomes", format: (result) => `${visibleBytes(result.bytes)}, id ${result.id}` }, { key: "rank", title: "rank", number: true },
@@ -191,15 +197,18 @@ function unwound(node) {
   return el("li", null, el("bdi", null, words), node.cut && " …", node.left && el("ul", null, unwound(node.left), unwound(node.right)));
 }
 
-function whole(ctx) {
+function tokens(ctx) {
   const { records } = ctx;
-  const tokens = records.parts.flatMap((part) => records.pieces[part.piece].tokens);
-  const chips = tokens.map((token, place) => chip(token, {
+  const all = records.parts.flatMap((part) => records.pieces[part.piece].tokens);
+  const chips = all.map((token, place) => () => chip(token, {
     shade: place, kind: token.kind === "added" ? "special" : "token", sub: String(token.id), title: `id ${token.id}: unwind`,
     inspect: () => ctx.inspect(el("div", null, facts([["token", chip(token, { kind: "plain" })], ["id", count(token.id)], ["bytes", token.bytes.toUpperCase().replace(/../g, "$& ")]]), token.tree ? el("ul", { id: "unwound" }, unwound(token.tree)) : el("p", null, "It is taken as a whole; no merges build it."))),
   }));
-  return [el("h2", null, "All tokens"), el("p", { class: "soft" }, `${plural(records.bytes, "byte")} became ${plural(records.tokens, "token")}`, records.tokens > 0 && `: ${ratio(records.bytes / records.tokens)} bytes a token`, ". Choose one to unwind it."),
-    strip(chips, { label: "Tokens of the text", more: "tokens" })];
+  return strip(chips, { label: "Tokens of the text", more: "tokens", first: 60 });
 }
 
-export default { id: "merges", title: "Merges", about: "Inside each pre-token, the pair that training learned first is joined first, until no learned pair is left. These are the real merges of the chosen tokenizer.", options, cards, render };
+function summary({ records }) {
+  return el("p", { class: "soft" }, `${plural(records.bytes, "byte")} became ${plural(records.tokens, "token")}`, records.tokens > 0 && `: ${ratio(records.bytes / records.tokens)} bytes a token`, ". Choose one to unwind it: its tree shows every merge that built it.");
+}
+
+export default { id: "merges", title: "Merges", about: "Inside each pre-token, the pair that training learned first is joined first, until no learned pair is left. These are the real merges of the chosen tokenizer.", options, cards, render, keeps: true };

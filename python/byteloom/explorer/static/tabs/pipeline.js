@@ -2,6 +2,7 @@
 
 import { chip, strip } from "../lib/chips.js";
 import { el, fill, svg } from "../lib/dom.js";
+import { lazy, part } from "../lib/parts.js";
 import { count, plural, visibleBytes } from "../lib/signs.js";
 import { stepper } from "../lib/stepper.js";
 import { facts, table } from "../lib/table.js";
@@ -14,43 +15,45 @@ export const cards = [
     title: "Follow a character to its ids",
     setup: { text: "naïve ☕ 你好", tokenizer: "built-in, English" },
     look: "Step through the stages. ï becomes 2 bytes, ☕ and each Chinese character 3. This tokenizer learned from English, " +
-      "so most of these bytes stay tokens of their own; every one of them has an id, and the last stage gives the same text back.",
+      "so most of these bytes stay tokens of their own; every one of them has an id, and stage 7 gives the same text back.",
   },
   {
     id: "words",
-    title: "A word it knows, a new word, a strange script",
+    title: "A known word, a new word, another script",
     setup: { text: "The weavers don't know the lowest thread.", tokenizer: "built-in, English" },
-    look: "Compare the three words at the end. The known word is one token. The new one falls into pieces that other words " +
-      "left behind. The script that training never saw falls into single bytes: long, but nothing is unknown, and all three come back.",
+    look: "Compare the three words below the stages. The word from the training text is one token. The new word becomes several, which were " +
+      "learned from other words. The script that the training text did not have becomes single bytes: many tokens, but none is unknown, and all three words are decoded exactly.",
   },
   {
     id: "first-stage",
     title: "Where the tokenizer stands in a model",
     setup: { text: "the thread and the thread", tokenizer: "built-in, English" },
-    look: "The line of boxes is the whole way. The tokenizer is the first stage and, on the way back, the last; all between them " +
-      "sees only rows of numbers. At stage 6 the same word has the same row both times it comes.",
+    look: "The tokenizer does stages 1 to 5, and stage 7 on the way back. The model between them " +
+      "sees only rows of numbers. At stage 6 the same word has the same row both times it occurs.",
   },
 ];
 
 const STAGES = ["text", "pre-tokens", "bytes", "tokens", "ids", "what a model receives", "back to text"];
-const FLOW = [
-  ["text", 0], ["pre-tokens", 1], ["bytes", 2], ["tokens", 3], ["ids", 4], ["rows of the table", 5],
-  ["transformer", null], ["a chance for each id", null], ["next id", null], ["bytes, text", 6],
-];
-const ROLES = { known: "A word it knows", new: "A new word", script: "A strange script" };
+const LAST = STAGES.length - 1;
+const ROLES = { known: "A word of one token", new: "A new word", script: "A script it did not learn" };
 const DRAWN = 12; // rows of the table that are drawn
 const CELLS = 14;
+const SHOWN = 600; // code units of the text at its own stage
+const PREVIEW = 20; // pre-tokens whose stages stand in the list
 
 const style = new CSSStyleSheet();
 style.replaceSync(`
-.flow { list-style: none; display: flex; flex-wrap: wrap; gap: .35rem 1.3rem; padding: 0; margin: .4rem 0; font-size: .88rem; }
-.flow li { position: relative; padding: .1rem .5rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--panel); }
-.flow li.model { border-style: dashed; color: var(--soft); }
-.flow li.now { border-color: var(--accent); border-width: 2px; font-weight: 600; }
-.flow li:not(:last-child)::after { content: "→"; position: absolute; right: -1.15rem; color: var(--soft); font-weight: 400; }
+.stage-list { list-style: none; margin: .4rem 0 .8rem; padding: 0; border: 1px solid var(--line); border-radius: 8px; background: var(--panel); }
+.stage-list li + li { border-top: 1px solid var(--line); }
+.stage-list button { display: grid; grid-template-columns: 1.7rem 12.5rem 8.5rem minmax(0, 1fr); gap: 0 .7rem; align-items: baseline; width: 100%; min-height: 2.2rem; padding: .25rem .7rem; border: 0; border-left: 4px solid transparent; border-radius: 0; background: none; text-align: left; }
+.stage-list button:hover { background: var(--ground); } .stage-list .now button { border-left-color: var(--accent); background: var(--s0); } .stage-list .now .stage-title { font-weight: 600; }
+.stage-number { color: var(--soft); font-variant-numeric: tabular-nums; text-align: center; border: 1px solid var(--edge); border-radius: 50%; width: 1.6rem; line-height: 1.5rem; font-size: .85rem; background: var(--panel); } .now .stage-number { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 700; }
+.stage-amount { color: var(--soft); font-size: .88rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.stage-seen { overflow: hidden; white-space: nowrap; font: .88rem/1.5 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; mask-image: linear-gradient(90deg, #000 calc(100% - 3rem), transparent); unicode-bidi: isolate; } .stage-seen b { font-weight: 400; color: var(--edge); padding: 0 .28rem; }
+.stage-list .model { padding: .25rem .7rem .25rem 3.4rem; color: var(--soft); font-size: .88rem; border-top-style: dashed; }
+@media (max-width: 40rem) { .stage-list button { grid-template-columns: 1.7rem minmax(0, 1fr) auto; } .stage-seen { grid-column: 2 / -1; } .stage-list .model { padding-left: 3.1rem; } }
 .pieces { display: flex; flex-wrap: wrap; gap: .4rem; margin: .6rem 0; align-items: flex-start; unicode-bidi: isolate; }
 .piece { display: flex; flex-direction: column; gap: .1rem; align-items: flex-start; padding: .2rem .3rem; border: 1px solid var(--line); border-radius: 6px; background: var(--panel); max-width: 100%; }
-.piece.whole { border-color: transparent; background: none; padding: 0 1px; }
 .piece .hex { font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .8rem; color: var(--soft); word-spacing: -.15em; }
 .piece .strip { margin: 0; line-height: 1.7; }
 .piece .chip { font-size: .9rem; }
@@ -68,51 +71,104 @@ style.replaceSync(`
 `);
 document.adoptedStyleSheets.push(style);
 
-export function render(root, ctx) {
-  const { records } = ctx;
-  const last = STAGES.length - 1;
-  const begin = Math.max(0, Math.min(last, ctx.view.stage ?? 5));
-  const flow = el("ol", { class: "flow", "aria-label": "The way of a text through a language model" });
-  const heading = el("h2", { id: "stage-name" });
-  const words = el("p", { id: "stage-words" });
-  const picture = el("div");
+const kept = {};
 
-  function draw(stage) {
-    fill(flow, FLOW.map(([name, place]) => el("li", { class: [place === null && "model", place === stage && "now"], "aria-current": place === stage ? "step" : null }, name)));
-    heading.textContent = `Stage ${stage + 1}: ${STAGES[stage]}`;
-    words.textContent = sentence(stage, ctx);
-    fill(picture, blocks(Math.min(stage, 4), records), stage >= 5 && embedding(records), stage >= 6 && back(ctx));
-  }
-
-  const steps = stepper({
-    label: "Stage", count: STAGES.length, value: begin,
+function build() {
+  kept.list = el("ol", { class: "stage-list", id: "stages", "aria-label": "The seven stages" });
+  kept.heading = el("h2", { id: "stage-name" });
+  kept.words = el("p", { id: "stage-words" });
+  kept.pieces = el("div");
+  kept.after = el("div", { class: "below" });
+  kept.table = lazy("all stages as a table", () => twin(kept.ctx.records));
+  kept.compared = el("div", { class: "side-by-side", id: "words" });
+  kept.steps = stepper({
+    label: "Stage", count: STAGES.length, value: kept.stage,
     say: (stage) => `${stage + 1} of ${STAGES.length}: ${STAGES[stage]}`,
-    onStep: (stage) => { draw(stage); ctx.remember({ stage }); },
+    onStep: (stage) => { kept.stage = stage; draw(); kept.ctx.remember({ stage }); },
   });
-  draw(begin);
-  fill(root, flow, steps, heading, words, picture, twin(records), comparison(ctx));
+  kept.node = [kept.list, kept.steps, kept.heading, kept.words, kept.pieces, kept.after, kept.table,
+    el("section", { class: "below" }, el("h2", null, "Three words compared"), kept.compared)];
+}
+
+function draw() {
+  const { ctx, stage } = kept;
+  const { records } = ctx;
+  part(kept.list, [stage, records.counts, records.model.width, records.decoded, preview(records)], () => overview(ctx, stage));
+  kept.heading.textContent = `Stage ${stage + 1}: ${STAGES[stage]}`;
+  kept.words.textContent = sentence(stage, ctx);
+  if (stage === 0) part(kept.pieces, [ctx.text.slice(0, SHOWN + 1), records.counts.characters], () => plainText(ctx.text));
+  else part(kept.pieces, [Math.min(stage, 4), records.pretokens, records.tokens, records.left_out], () => blocks(Math.min(stage, 4), records));
+  part(kept.after, [stage, stage >= 5 && [records.tokens, records.model], records.decoded], () => [stage >= 5 && embedding(records), stage >= LAST && back(ctx)]);
+}
+
+export function render(root, ctx) {
+  kept.ctx = ctx;
+  const wanted = Number(ctx.view.stage ?? 0);
+  kept.stage = Number.isInteger(wanted) ? Math.max(0, Math.min(LAST, wanted)) : 0;
+  if (!kept.node) build();
+  if (kept.list.parentNode !== root) fill(root, kept.node);
+  if (kept.steps.stepper.value() !== kept.stage) kept.steps.stepper.go(kept.stage);
+  draw();
+  lazy.update(kept.table, () => twin(ctx.records));
+  part(kept.compared, [ctx.records.words, ctx.live], () => comparison(ctx));
+}
+
+/* Every stage in a line of its own: how much there is, and how it begins. */
+
+const preview = (records) => records.pretokens.slice(0, PREVIEW);
+
+function overview(ctx, stage) {
+  const { counts, model, decoded, pretokens, tokens: all } = ctx.records;
+  const first = preview(ctx.records);
+  const tokens = all.slice(0, first.at(-1)?.tokens[1] ?? 0);
+  const cut = (pieces) => pieces.flatMap((piece, i) => (i > 0 ? [el("b", { "aria-hidden": "true" }, "|"), piece] : [piece]));
+  const text = (pieces) => pieces.map((piece) => visibleBytes(piece.bytes));
+  const more = pretokens.length > first.length || ctx.records.left_out.pretokens > 0 ? " …" : "";
+  const rows = [
+    [plural(counts.characters, "character"), visibleBytes(first.map((piece) => piece.bytes).join("")).replaceAll("·", " ")],
+    [plural(counts.pretokens, "pre-token"), cut(text(first))],
+    [plural(counts.bytes, "byte"), hex(first.map((piece) => piece.bytes).join("").slice(0, 160))],
+    [plural(counts.tokens, "token"), cut(text(tokens))],
+    [plural(counts.tokens, "id"), tokens.map((token) => token.id).join(" ")],
+    [plural(counts.tokens, "row"), tokens.length > 0 ? [`table rows ${tokens.slice(0, 12).map((token) => token.id).join(", ")}${counts.tokens > 12 ? " …" : ""}, each ${plural(model.width, "number")}`] : ""],
+    [plural(decoded.byte_count, "byte"), decoded.same ? "✓ the same text" : "✗ another text"],
+  ];
+  const line = ([amount, seen], place) => el("li", { class: place === stage && "now" },
+    el("button", { type: "button", id: `stage-${place + 1}`, "aria-current": place === stage ? "step" : null, on: { click: () => kept.steps.stepper.go(place) } },
+      el("span", { class: "stage-number" }, String(place + 1)), el("span", { class: "stage-title" }, STAGES[place]),
+      el("span", { class: "stage-amount" }, amount), el("bdi", { class: "stage-seen" }, seen, place < 5 && more)));
+  return [...rows.slice(0, LAST).map(line),
+    el("li", { class: "model" }, "The model (not here): transformer → a probability for each id → the next id, and again"),
+    line(rows[LAST], LAST)];
 }
 
 function sentence(stage, { records, strip: figures, tokenizer }) {
   const { counts, model } = records;
   return [
-    `${plural(counts.characters, "character")}, as a person types them.`,
-    `The pattern cuts the text into ${plural(counts.pretokens, "pre-token")}. No token will reach over a cut.`,
+    `${plural(counts.characters, "character")}, as a person types them. Below, each stage is drawn under the one before; step through them with the buttons or the arrow keys.`,
+    `A pattern (a regular expression) cuts the text into ${plural(counts.pretokens, "pre-token")}: pieces of about one word. Tokens are made inside a pre-token, so no token spans a cut.`,
     figures.unknown_bytes > 0
       ? `UTF-8 writes the text in ${plural(counts.bytes, "byte")}. This tokenizer begins with characters, and ${plural(figures.unknown_bytes, "byte")} belong to characters that it does not have.`
       : `UTF-8 writes the text in ${plural(counts.bytes, "byte")}, each a number from 0 to 255. Every byte value has a token, so nothing is unknown.`,
-    `Merges join bytes inside each pre-token, the pair learned first before all others: ${plural(counts.tokens, "token")} are left.`,
+    `A merge is a rule from training: this pair of neighbours becomes one token. Inside each pre-token the merge that was learned first is applied first, until none applies: ${plural(counts.tokens, "token")} remain.`,
     `Each token has a number, its id: from 0 to ${count(model.rows - 1)} in ${tokenizer.name}.`,
-    `The model never sees text. An id picks a row of ${plural(model.width, "number")} from a table of ${count(model.rows)} rows: ${count(model.numbers)} numbers to learn. The same id is always the same row.`,
-    "Each id stands for its bytes. One after another, and read as UTF-8, they are a text again.",
+    `A model never sees text. Each id selects a row of ${plural(model.width, "number")} from a table of ${count(model.rows)} rows, the embedding table: ${count(model.numbers)} numbers to learn. The same id always selects the same row.`,
+    "Each id stands for its bytes. All of them in order, read as UTF-8, are a text again.",
   ][stage];
+}
+
+function plainText(text) {
+  const chars = Array.from(text.slice(0, SHOWN));
+  const rest = text.length - chars.join("").length;
+  return text.length === 0 ? el("p", { class: "soft" }, "There is no text yet.")
+    : el("pre", { id: "pieces", dir: "auto", "aria-label": STAGES[0] }, chars.join(""), rest > 0 && el("span", { class: "rest" }, " …"));
 }
 
 function blocks(stage, records) {
   const { pretokens, tokens, left_out: leftOut } = records;
   if (pretokens.length === 0) return el("p", { class: "soft" }, "There is no text yet.");
-  const made = pretokens.map((pretoken) => el("div", { class: ["piece", stage === 0 && "whole"] },
-    chip(pretoken, { kind: "plain", title: stage > 0 ? pretoken.category : null }),
+  const made = pretokens.map((pretoken) => el("div", { class: "piece" },
+    chip(pretoken, { kind: "plain", title: pretoken.category }),
     stage >= 2 && el("span", { class: "hex" }, hex(pretoken.bytes)),
     stage >= 3 && el("div", { class: "strip" }, tokens.slice(...pretoken.tokens).map((token) =>
       chip(token, { kind: kind(token), shade: token.index, sub: stage >= 4 ? String(token.id) : undefined, title: `token ${token.index + 1}, id ${token.id}` })))));
@@ -144,12 +200,12 @@ function embedding(records) {
   });
   const label = `The table of ${count(model.rows)} rows, and the rows of the first ${plural(drawn.length, "token")}`;
   return el("figure", { class: "embedding", id: "embedding" }, el("figcaption", null, el("strong", null, label)),
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, svg("svg", { viewBox: `0 0 640 ${height}`, role: "img", "aria-label": label },
+    el("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": label }, svg("svg", { viewBox: `0 0 640 ${height}`, role: "img", "aria-label": label },
       svg("text", { x: 26, y: 14, class: "soft" }, "row 0"), svg("rect", { class: "frame", x: 26, y: 24, width: 40, height: bottom - 24 }),
       svg("text", { x: 26, y: height - 1, class: "soft" }, `row ${count(model.rows - 1)}`),
       svg("text", { x: 204, y: 14, class: "soft" }, "id"), svg("text", { x: 246, y: 14, class: "soft" }, "token"), svg("text", { x: 352, y: 14, class: "soft" }, `its row: ${plural(model.width, "number")}`),
       rows)),
-    el("p", { class: "note" }, "Shades stand for numbers. They are drawn by chance, as a table is before training; what the numbers should be is what the model learns."));
+    el("p", { class: "note" }, "Each shade stands for a number. The shades are invented from the id: before training a table holds random numbers, and training finds the right ones."));
 }
 
 const clipped = (text) => (Array.from(text).length > 11 ? `${Array.from(text).slice(0, 10).join("")}…` : text);
@@ -175,19 +231,18 @@ function twin(records) {
     const tokens = records.tokens.slice(...pretoken.tokens);
     return { piece: visibleBytes(pretoken.bytes), category: pretoken.category, bytes: hex(pretoken.bytes), tokens: tokens.map((token) => visibleBytes(token.bytes)).join(" | "), ids: tokens.map((token) => token.id).join(" ") };
   });
-  return el("details", null, el("summary", null, "as a table"), table({
+  return table({
     caption: "Pre-tokens, bytes, tokens and ids", rows, limit: 50, sortable: false,
     columns: [{ key: "piece", title: "pre-token" }, { key: "category", title: "matched as" }, { key: "bytes", title: "bytes" }, { key: "tokens", title: "tokens" }, { key: "ids", title: "ids" }],
-  }));
+  });
 }
 
 function comparison(ctx) {
-  const boxes = ctx.records.words.map((word) => el("section", { class: "panel", data: { role: word.role } },
+  return ctx.records.words.map((word) => el("section", { class: "panel", data: { role: word.role } },
     el("h3", null, ROLES[word.role]),
-    el("input", { type: "text", id: `word-${word.role}`, value: word.text, maxlength: 40, dir: "auto", spellcheck: "false", autocomplete: "off", readonly: !ctx.live, "aria-label": ROLES[word.role], on: { change: (event) => ctx.set({ [word.role]: event.target.value }) } }),
+    el("input", { type: "text", id: `word-${word.role}`, value: word.text, maxlength: 40, dir: "auto", spellcheck: "false", autocomplete: "off", readonly: !ctx.live, "aria-label": ROLES[word.role], on: { change: (event) => kept.ctx.set({ [word.role]: event.target.value }) } }),
     strip(word.tokens.map((token) => chip(token, { kind: kind(token), shade: token.index, sub: String(token.id), title: `id ${token.id}` })), { label: `Tokens of ${word.text}` }),
-    facts([["characters", count(word.characters)], ["bytes", count(word.byte_count)], ["tokens", count(word.tokens.length)], ["unknown", count(word.unknown)], ["comes back", word.same ? "✓ the same" : "✗ changed"]])));
-  return [el("h2", null, "Three words side by side"), el("div", { class: "side-by-side", id: "words" }, boxes)];
+    facts([["characters", count(word.characters)], ["bytes", count(word.byte_count)], ["tokens", count(word.tokens.length)], ["unknown", count(word.unknown)], ["decoded", word.same ? "✓ the same" : "✗ changed"]])));
 }
 
-export default { id: "pipeline", title: "Pipeline", about: "One text through every stage, from characters to what a model receives, and back.", options, cards, render };
+export default { id: "pipeline", title: "Pipeline", about: "One text through every stage, from characters to what a model receives, and back.", options, cards, render, keeps: true };
