@@ -39,7 +39,9 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     )
     shapes = [shape for shape in SHAPES if shape != "train"]
     parser.add_argument("--shapes", nargs="+", default=shapes, choices=SHAPES, help="default: all but train")
-    parser.add_argument("--corpora", nargs="+", default=list(CORPORA), metavar="NAME", help="NAME.txt in DATA")
+    parser.add_argument(
+        "--corpora", nargs="+", default=list(CORPORA), metavar="NAME", help="NAME.txt in DATA"
+    )
     parser.add_argument("--vocabularies", nargs="+", default=["cl100k"], choices=FILES)
     known = list(dict.fromkeys([*RIVALS, *TRAINERS]))
     parser.add_argument("--peers", nargs="+", choices=known, metavar="PEER", help=", ".join(known))

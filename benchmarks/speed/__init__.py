@@ -1,1 +1,1 @@
-"""Measures byteloom and its peers: one fresh process a measurement, turn about, results compared before times."""
+"""Measures byteloom and its peers: a fresh process each, turn about, results compared before times."""

@@ -45,9 +45,10 @@ def version(distribution: str) -> str | None:
 
 
 def software() -> dict[str, Any]:
-    """Versions of the interpreter and of every library of this process that is measured, or that they stand on."""
-    distributions = {rival.distribution for rival in (*RIVALS.values(), *TRAINERS.values())}
-    versions = {name: version(name) for name in sorted({*distributions, "numpy", "awkward"})}
+    """Versions of the interpreter and of every library that is measured, or that one stands on."""
+    distributions = {rival.distribution for rival in RIVALS.values()}
+    distributions |= {trainer.distribution for trainer in TRAINERS.values()}
+    versions = {name: version(name) for name in sorted(distributions | {"numpy", "awkward"})}
     found: dict[str, Any] = {name: number for name, number in versions.items() if number is not None}
     try:
         import byteloom

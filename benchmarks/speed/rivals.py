@@ -35,6 +35,8 @@ class Rival:
     """Imported before any clock starts."""
     load: Callable[[Path, str, int], Methods]
     """From a `tokenizer.json`, the vocabulary's name (for libraries that have it built in), and threads."""
+    reads_file: bool = True
+    """Whether loading reads that file by the library's own code. Else its time to load is another work."""
 
 
 def _byteloom(path: Path, _: str, threads: int) -> Methods:
@@ -108,9 +110,7 @@ def _tiktoken(path: Path, _: str, threads: int) -> Methods:
         def rows(corpus: Corpus) -> Ids:
             return tok.encode_ordinary_batch(corpus.documents, num_threads=threads)
 
-    return Methods(
-        call=tok.encode_ordinary, ids=tok.encode_ordinary, rows=rows, flat=rows, decode=tok.decode
-    )
+    return Methods(call=tok.encode_ordinary, ids=tok.encode_ordinary, rows=rows, flat=rows, decode=tok.decode)
 
 
 def _tokenizers(path: Path, _: str, threads: int) -> Methods:
@@ -119,7 +119,9 @@ def _tokenizers(path: Path, _: str, threads: int) -> Methods:
     tok = tokenizers.Tokenizer.from_file(str(path))
 
     def rows(corpus: Corpus) -> Ids:
-        return [encoding.ids for encoding in tok.encode_batch_fast(corpus.documents, add_special_tokens=False)]
+        return [
+            encoding.ids for encoding in tok.encode_batch_fast(corpus.documents, add_special_tokens=False)
+        ]
 
     def ids(text: str) -> list[int]:
         return tok.encode(text, add_special_tokens=False).ids
@@ -244,13 +246,13 @@ RIVALS: dict[str, Rival] = {
     "byteloom": Rival("byteloom", ("numpy", "byteloom"), _byteloom),
     "gigatoken": Rival("gigatoken", ("numpy", "awkward", "gigatoken"), _gigatoken),
     "fastokens": Rival("fastokens", ("fastokens",), _fastokens),
-    "tiktoken": Rival("tiktoken", ("tiktoken",), _tiktoken),
+    "tiktoken": Rival("tiktoken", ("tiktoken",), _tiktoken, reads_file=False),
     "tokenizers": Rival("tokenizers", ("tokenizers",), _tokenizers),
     "tokie": Rival("tokie", ("numpy", "tokie"), _tokie),
-    "quicktok": Rival("quicktok-v1", ("numpy", "quicktok"), _quicktok),
-    "toktok": Rival("toktok-rs", ("numpy", "toktok"), _toktok),
-    "splintr": Rival("splintr-rs", ("splintr",), _splintr),
-    "rs_bpe": Rival("rs-bpe", ("rs_bpe.bpe",), _rs_bpe),
-    "riptoken": Rival("riptoken", ("riptoken",), _riptoken),
+    "quicktok": Rival("quicktok-v1", ("numpy", "quicktok"), _quicktok, reads_file=False),
+    "toktok": Rival("toktok-rs", ("numpy", "toktok"), _toktok, reads_file=False),
+    "splintr": Rival("splintr-rs", ("splintr",), _splintr, reads_file=False),
+    "rs_bpe": Rival("rs-bpe", ("rs_bpe.bpe",), _rs_bpe, reads_file=False),
+    "riptoken": Rival("riptoken", ("riptoken",), _riptoken, reads_file=False),
     "kitoken": Rival("kitoken", ("kitoken",), _kitoken),
 }

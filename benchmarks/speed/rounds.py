@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import os
 import subprocess
@@ -89,7 +89,9 @@ def jobs(settings: Settings, tokenizers: dict[str, str]) -> Iterable[list[Job]]:
         training = shape == "train"
         known = TRAINERS if training else RIVALS
         peers = [peer for peer in settings.peers or known if peer in known]
-        for vocabulary in ["" if training else name for name in settings.vocabularies][: 1 if training else None]:
+        for vocabulary in ["" if training else name for name in settings.vocabularies][
+            : 1 if training else None
+        ]:
             for corpus in settings.corpora if SHAPES[shape].by_corpus else settings.corpora[:1]:
                 yield [
                     Job(
@@ -114,7 +116,7 @@ def key(cell: Cell) -> tuple[Any, ...]:
 
 
 def measure(settings: Settings, say: Any = print) -> dict[str, Any]:
-    """All cells. In every round the peers take turns, so that a slow moment of the machine meets all of them."""
+    """All cells. In every round the peers take turns, so that a slow moment meets all of them."""
     try:
         software = worker(settings, "versions", "", launched=False)
     except WorkerError as error:
@@ -133,9 +135,12 @@ def measure(settings: Settings, say: Any = print) -> dict[str, Any]:
     for cell_jobs in jobs(settings, tokenizers):
         first = cell_jobs[0]
         cell: Cell = {
-            **{name: getattr(first, name) for name in ("shape", "corpus", "vocabulary", "threads", "megabytes")},
+            **{
+                name: getattr(first, name)
+                for name in ("shape", "corpus", "vocabulary", "threads", "megabytes")
+            },
             "vocab_size": first.vocab_size if first.shape == "train" else None,
-            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            "date": dt.datetime.now(dt.timezone.utc).date().isoformat(),
             "peers": {job.peer: {"rounds": []} for job in cell_jobs},
         }
         for _ in range(settings.rounds):
@@ -164,7 +169,7 @@ def rounded(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 def best(rounds: list[dict[str, Any]], metric: str, unit: str) -> float | None:
-    found = [figures[metric] for figures in rounds if metric in figures]
+    found: list[float] = [figures[metric] for figures in rounds if metric in figures]
     if not found:
         return None
     return max(found) if higher_is_better(unit) else min(found)
@@ -180,7 +185,7 @@ def reference(cell: Cell) -> str | None:
 
 
 def summarize(cell: Cell) -> None:
-    """Fills in the best of all rounds, whether the results are the same, and how many times better ours is."""
+    """Fills in the best of all rounds, whether results are the same, and how many times better ours is."""
     metrics = SHAPES[cell["shape"]].metrics
     wanted = reference(cell)
     for peer in cell["peers"].values():
@@ -193,6 +198,9 @@ def summarize(cell: Cell) -> None:
         sums = {figures["checksum"] for figures in rounds if "checksum" in figures}
         # None: nothing that could be compared, as merges under another rule for ties.
         peer["same"] = sums == {wanted} if sums else None
+        peer["counts"] = peer["same"] is not False and all(
+            figures.get("same work", True) for figures in rounds
+        )
     cell["best peer"] = {}
     ours = cell["peers"].get(OURS, {}).get("best", {})
     for metric, unit in metrics.items():
@@ -200,7 +208,7 @@ def summarize(cell: Cell) -> None:
         found = {
             name: peer["best"][metric]
             for name, peer in cell["peers"].items()
-            if name != OURS and peer["same"] is not False and metric in peer["best"]
+            if name != OURS and peer["counts"] and metric in peer["best"]
         }
         if found and ours.get(metric):
             name = (max if high else min)(found, key=lambda name: found[name])
@@ -246,6 +254,8 @@ def lines(cell: Cell) -> Iterable[str]:
             yield f"  {name:12} skipped: {peer.get('unavailable', 'not measured')}"
             continue
         sign = {True: "=", False: "! other result, does not count", None: ""}[peer["same"]]
+        if peer["same"] is not False and not peer["counts"]:
+            sign = "other work, does not count"
         figures = (f"{metric} {figure:.4g} {metrics[metric]}" for metric, figure in peer["best"].items())
         yield f"  {name:12} {'  '.join(figures)}  {sign}"
     for metric, against in cell["best peer"].items():

@@ -11,7 +11,7 @@ from speed.texts import SEPARATOR
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 Tokens = list[bytes] | None
-"""The tokens in order, where the rules are those of byteloom; else None: merges differ by the rule for ties."""
+"""The tokens in order where the rules are those of byteloom; else None, as under another rule for ties."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from speed import machine, vocabularies  # noqa: E402
-from speed.shapes import SHAPES, Job  # noqa: E402
+from speed import machine, vocabularies
+from speed.shapes import SHAPES, Job
 
 
 def main() -> None:

@@ -29,8 +29,8 @@ impl Random {
 }
 
 const SYLLABLES: [&str; 24] = [
-    "th", "e", "in", "an", "re", "st", "on", "at", "or", "ing", "ed", "pro", "con", "ly", "er", "al", "qu", "ow",
-    "é", "ü", "tion", "ment", "s", "k",
+    "th", "e", "in", "an", "re", "st", "on", "at", "or", "ing", "ed", "pro", "con", "ly", "er", "al", "qu",
+    "ow", "é", "ü", "tion", "ment", "s", "k",
 ];
 const SENTENCE_ENDS: [&str; 6] = [". ", ", ", "; ", "? ", ".\n", ".\n\n"];
 
@@ -46,7 +46,9 @@ pub fn text(bytes: usize) -> String {
             0 => {
                 let (name, value) = (&words[random.skewed(4_000)], &words[random.skewed(4_000)]);
                 let number = random.below(100_000);
-                text.push_str(&format!("    if {name}_{value}[{number}] != \"{value}\":\n        return None\n"));
+                text.push_str(&format!(
+                    "    if {name}_{value}[{number}] != \"{value}\":\n        return None\n"
+                ));
             }
             1 => text.extend((0..20).filter_map(|_| char::from_u32(0x4E00 + random.skewed(3_000) as u32))),
             2 => text.extend((0..24).filter_map(|_| char::from_u32(0x0430 + random.below(32) as u32))),
