@@ -34,7 +34,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--data",
         type=Path,
-        default=folder and Path(folder),
+        default=Path(folder) if folder else None,
         help="the folder with english.txt … and vocab/ (default: the variable BYTELOOM_TEST_DATA)",
     )
     shapes = [shape for shape in SHAPES if shape != "train"]

@@ -5,7 +5,7 @@
 
 Instructions are the same on a busy machine and on an idle one, so they show a change that no clock would.
 They are no times: what waits for memory costs none. valgrind's callgrind counts; without valgrind nothing is
-compared, and that is said. Its processor has no VAES, so the AVX2 path is counted as on CPUs without it.
+compared, and that is said.
 """
 
 from __future__ import annotations

@@ -30,12 +30,12 @@ def run(script, *arguments, **variables):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A folder of corpora as the scripts want it, very small; its "cl100k" is a vocabulary of 400 tokens."""
+    """A folder of corpora as the scripts want it, very small; its "cl100k" is a vocabulary of 300 tokens."""
     folder = tmp_path_factory.mktemp("data")
     text = "<|endoftext|>".join(TEXT * 20 for _ in range(10))
     for name in ("english", "cjk"):
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
-    tok = bl.Tokenizer.train(text, vocab_size=400, pattern="llama3")
+    tok = bl.Tokenizer.train(text, vocab_size=300, pattern="llama3")
     tok.save_huggingface(folder / "vocab")
     (folder / "vocab" / "tokenizer.json").rename(folder / "vocab" / "cl100k.json")
     return folder
@@ -56,7 +56,7 @@ def test_each_shape_gives_figures_of_ours(data, tmp_path, shape):
     results, printed = compared(
         data,
         tmp_path / "results.json",
-        *("--shapes", shape, "--corpora", "english", "--peers", "byteloom", "--vocab-size", 300),
+        *("--shapes", shape, "--corpora", "english", "--peers", "byteloom", "--vocab-size", 290),
     )
     (cell,) = results["cells"]
     assert (cell["shape"], cell["corpus"], cell["threads"]) == (shape, "english", 1)

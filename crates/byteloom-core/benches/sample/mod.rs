@@ -46,9 +46,8 @@ pub fn text(bytes: usize) -> String {
             0 => {
                 let (name, value) = (&words[random.skewed(4_000)], &words[random.skewed(4_000)]);
                 let number = random.below(100_000);
-                text.push_str(&format!(
-                    "    if {name}_{value}[{number}] != \"{value}\":\n        return None\n"
-                ));
+                let line = format!("    if {name}_{value}[{number}] != \"{value}\":\n        return None\n");
+                text.push_str(&line);
             }
             1 => text.extend((0..20).filter_map(|_| char::from_u32(0x4E00 + random.skewed(3_000) as u32))),
             2 => text.extend((0..24).filter_map(|_| char::from_u32(0x0430 + random.below(32) as u32))),
