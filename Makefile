@@ -21,7 +21,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name build.rs 2
 export BYTELOOM_TEST_DATA ?= $(if $(wildcard ../shared/data/unpack.py),$(DATA))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python build dev fmt lint type check data parity bench clean
+.PHONY: help demo test test-rust test-python build dev fmt lint type check data parity bench stages instructions clean
 
 help: ## show this help
 	@echo "byteloom: train, use and understand tokenizers"
@@ -92,9 +92,14 @@ parity: dev data ## compare ids and merges with other tokenizers, on whole corpo
 	cargo test -p byteloom-core --lib --quiet -- --ignored
 	$(BIN)/python -m pytest tests/parity -m "slow or not slow"
 
-bench: dev data ## measure speed beside other tokenizers
-	$(BIN)/python benchmarks/compare.py encode $(BYTELOOM_TEST_DATA)
-	$(BIN)/python benchmarks/compare.py train $(BYTELOOM_TEST_DATA)
+bench: dev data ## measure speed beside the other tokenizers that are installed
+	$(BIN)/python benchmarks/compare.py
+
+stages: data ## measure the stages of the core, one by one
+	cargo bench -p byteloom-core --bench stages
+
+instructions: ## count the instructions of the core's hot paths; WRITE=1 keeps the counts
+	@$(PYTHON) benchmarks/instructions.py $(if $(WRITE),--write)
 
 clean: ## remove what was built, the virtual environment and caches
 	rm -rf $(VENV) target dist demo .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
