@@ -115,7 +115,7 @@ class PretokenCounts:
         """
         with progress_callback(progress) as callback:
             self._native.update(
-                document_iterator(data),
+                document_iterator(data, errors),
                 errors=errors,
                 threads=threads,
                 expected_bytes=expected_bytes(data),

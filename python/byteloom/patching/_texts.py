@@ -64,6 +64,8 @@ def documents(data: Document | Iterable[Document]) -> Iterator[bytes]:
         if isinstance(document, os.PathLike):
             with open(document, "rb") as file:  # noqa: PTH123 - any path-like
                 yield file.read()
+        elif hasattr(document, "read"):
+            yield b"".join(iter(lambda file=document: file.read(1 << 20), b""))
         else:
             yield as_bytes(document, f"document {index}")
 
