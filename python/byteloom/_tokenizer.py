@@ -79,9 +79,9 @@ class Tokenizer(SavingTokenizer, Explained):
             data: What to learn from. `str` and `bytes` are text; an `os.PathLike` is a text file, read in
                 pieces, or another that `byteloom.documents` knows (`.jsonl`, `.parquet`, packed files,
                 folders, globs); an iterable is any mix of these and of open binary files, one document each,
-                never held in memory at once. No merge crosses the end of a document. `PretokenCounts` are text
-                that was counted before, with the same pattern and, unless their text is ordinary, the same
-                special tokens.
+                never held in memory at once. No merge crosses the end of a document. `PretokenCounts` are
+                text that was counted before, with the same pattern and, unless their text is ordinary, the
+                same special tokens.
             vocab_size: Number of tokens wanted, bytes or characters and special tokens included.
             pattern: Pre-tokenizer: the name of a built-in pattern (`byteloom.pattern_names()`) or a regex.
             alphabet: What merging begins with: the 256 `"bytes"`, which no text is unknown to, or the
@@ -124,8 +124,8 @@ class Tokenizer(SavingTokenizer, Explained):
             TypeError: a document of another type, with its index.
 
         Warns:
-            TrainingWarning: the text ran out of pairs before `vocab_size` was reached, unless `allow_fewer` or
-                `strict`.
+            TrainingWarning: the text ran out of pairs before `vocab_size` was reached, unless `allow_fewer`
+                or `strict`.
 
         >>> import byteloom as bl
         >>> tok = bl.Tokenizer.train(["low low lower", "lowest"], vocab_size=260, special_tokens=["<|end|>"])
@@ -140,7 +140,7 @@ class Tokenizer(SavingTokenizer, Explained):
             )
             raise TypeError(message)
         if strict and allow_fewer:
-            message = "strict=True refuses fewer tokens, allow_fewer=True expects them: ask for one of the two"
+            message = "strict=True refuses fewer tokens and allow_fewer=True expects them; choose one"
             raise ValueError(message)
         # Here, and not above: what only training needs would cost every import.
         from ._training import (  # noqa: PLC0415

@@ -12,7 +12,7 @@ from . import _native
 from .errors import TrainingError
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeGuard
+    from typing import TypeGuard
 
     from ._counts import PretokenCounts
     from ._inputs import Documents
@@ -21,6 +21,7 @@ __all__ = ["document_iterator", "expected_bytes", "progress_callback", "split_co
 
 Document = str | bytes | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
+
 
 def split_counts(
     data: Document | Iterable[Document] | PretokenCounts,

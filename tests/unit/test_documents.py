@@ -365,7 +365,16 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
 
 
 def test_a_folder_is_read_in_the_order_of_names(tmp_path):
-    for name in ("b.txt", "a/z.txt", "a/b/c.jsonl", "a.txt", ".hidden.txt", ".git/x.txt", "notes.md", "c.JSONL"):
+    for name in (
+        "b.txt",
+        "a/z.txt",
+        "a/b/c.jsonl",
+        "a.txt",
+        ".hidden.txt",
+        ".git/x.txt",
+        "notes.md",
+        "c.JSONL",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(lines([name]) if name.lower().endswith("jsonl") else name.encode())
     docs = bl.documents(tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .find import Path, Source, find
 from .readers import is_sound, read, size_of, streamed
@@ -32,15 +32,15 @@ def documents(
     r"""The documents in files, one at a time, in an order that never changes.
 
     A line of `.jsonl` and a row of `.parquet` is a document. A text file is one, or what stands between
-    separators. Each of them may be packed: `.gz`, `.zst`, `.bz2`, `.xz`. Files with other endings are text.
-    Blank lines and empty texts are no documents. Packages for `.zst` (before Python 3.14) and `.parquet` are
-    extras, `byteloom[zstd]` and `byteloom[parquet]`.
+    separators. Text and JSON lines may be packed: `.gz`, `.zst`, `.bz2`, `.xz`. Files with other endings are
+    text. Blank lines and empty texts are no documents. `.zst` (before Python 3.14) and `.parquet` need the
+    extras `byteloom[zstd]` and `byteloom[parquet]`.
 
     Args:
-        paths: One or more files, folders, globs, or `"-"` for standard input. A folder stands for the `.txt`,
-            `.jsonl` and `.parquet` files in it and in its folders, packed or not, in the order of their names;
-            with `format`, for all of its files. Hidden files are left out. A file that is named twice is read
-            twice.
+        paths: One or more files, folders, globs, or `"-"` for standard input. A folder stands for the
+            `.txt`, `.jsonl` and `.parquet` files in it and in its folders, packed or not, in the order of
+            their names; with `format`, for all of its files. Hidden files are left out. A file that is named
+            twice is read twice.
         format: `"text"`, `"jsonl"` or `"parquet"`, if endings do not say so; `"jsonl.gz"` for packed ones.
         field: The field of a JSON object that holds the text.
         column: The column of a table that holds the text.
@@ -52,8 +52,8 @@ def documents(
         seed: Another number draws other documents.
         errors: Text that is not UTF-8: `"strict"` is a fault, `"replace"` puts U+FFFD in its place (also of a
             lone surrogate in JSON), `"keep"` gives `bytes` as they are (in JSON, that stays a fault).
-        on_error: A faulty document or a damaged file: `"raise"` stops there, `"skip"` counts it in `stats` and
-            goes on; of a damaged file, all documents before the damage are kept.
+        on_error: A faulty document or a damaged file: `"raise"` stops there, `"skip"` counts it in `stats`
+            and goes on; of a damaged file, all documents before the damage are kept.
 
     Returns:
         What can be iterated over any number of times; `Tokenizer.train`, `PretokenCounts` and whatever else
@@ -113,19 +113,12 @@ class Documents:
     ) -> None:
         _check_choice("errors", errors, ("strict", "replace", "keep"))
         _check_choice("on_error", on_error, ("raise", "skip"))
-        for name, text in (("field", field), ("column", column)):
-            if not isinstance(text, str):
-                message = f"{name} must be a string, not {type(text).__name__}"
-                raise TypeError(message)
-        if separator is not None and (not isinstance(separator, str) or not separator):
-            message = f"separator must be a string that is not empty, not {separator!r}"
-            raise ValueError(message)
-        for name, number in (("max_bytes", max_bytes), ("seed", seed)):
-            if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
-                message = f"{name} must be an integer, not {type(number).__name__}"
-                raise TypeError(message)
+        _check_types(field=field, column=column, separator=separator, max_bytes=max_bytes, seed=seed)
         if max_bytes is not None and max_bytes < 1:
             message = f"max_bytes must be at least 1, not {max_bytes}"
+            raise ValueError(message)
+        if separator is not None and not separator:
+            message = "separator must not be empty"
             raise ValueError(message)
         if sample is not None and not 0 < sample <= 1:
             message = f"sample must be above 0 and at most 1, not {sample!r}"
@@ -231,3 +224,13 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         *others, last = map(repr, choices)
         message = f"{name} must be {', '.join(others)} or {last}, not {value!r}"
         raise ValueError(message)
+
+
+def _check_types(**options: Any) -> None:
+    for name, value in options.items():
+        wanted = int if name in ("max_bytes", "seed") else str
+        if value is None and name in ("separator", "max_bytes"):
+            continue
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            message = f"{name} must be {wanted.__name__}, not {type(value).__name__}"
+            raise TypeError(message)

@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from byteloom.errors import TrainingError
 
@@ -53,8 +54,10 @@ class Source:
 def source_of(path: str, form: str | None = None) -> Source:
     """What a file is by its name, or by `form` where that is given.
 
-    >>> source_of("a.jsonl.zst"), source_of("b.log", "jsonl")
-    (Source(path='a.jsonl.zst', kind='jsonl', packing='zst'), Source(path='b.log', kind='jsonl', packing=None))
+    >>> source_of("a.jsonl.zst")
+    Source(path='a.jsonl.zst', kind='jsonl', packing='zst')
+    >>> source_of("b.log", "jsonl")
+    Source(path='b.log', kind='jsonl', packing=None)
 
     Raises:
         TrainingError: an archive of several files, or a packed table.
@@ -70,12 +73,12 @@ def source_of(path: str, form: str | None = None) -> Source:
         kind, asked = _parsed(form)
         packing = asked or packing
     if kind == "parquet" and packing:
-        message = f"{path} is a table packed once more as .{packing}; unpack it (.parquet is compressed inside)"
+        message = f"{path} is a table packed as .{packing}; unpack it, .parquet is compressed inside"
         raise TrainingError(message)
     return Source(path, kind, packing)
 
 
-def _parsed(form: str) -> tuple[str, str | None]:
+def _parsed(form: Any) -> tuple[str, str | None]:
     kind, _, packing = form.partition(".") if isinstance(form, str) else ("", "", "")
     if kind not in _FORMATS or (packing and f".{packing}" not in _PACKINGS):
         message = (
@@ -90,7 +93,8 @@ def find(paths: Path | Iterable[Path], form: str | None = None) -> tuple[list[So
     """The files that `paths` stand for, and files in folders that are left out because of their endings.
 
     Folders are walked in the order of names, a folder once however many links lead to it; hidden files and
-    whatever is no regular file (pipes, devices) are not read there. Globs are replaced by what they match, in order.
+    whatever is no regular file (pipes, devices) are not read there. Globs are replaced by what they match, in
+    order.
 
     Raises:
         FileNotFoundError: there is no such file, or nothing that matches.
@@ -102,9 +106,7 @@ def find(paths: Path | Iterable[Path], form: str | None = None) -> tuple[list[So
     found: list[Source] = []
     ignored: list[str] = []
     for place, path in enumerate(given):
-        if not isinstance(path, (str, os.PathLike)):
-            message = f"paths must be strings or paths; number {place} is {type(path).__name__}"
-            raise TypeError(message)
+        _check_path(path, place)
         name = os.fsdecode(path)
         if name == STDIN and not isinstance(path, str):
             name = os.path.join(os.curdir, name)  # noqa: PTH118 - a file of that name
@@ -114,6 +116,12 @@ def find(paths: Path | Iterable[Path], form: str | None = None) -> tuple[list[So
             else:
                 found.append(source_of(one, form))
     return found, ignored
+
+
+def _check_path(path: Any, place: int) -> None:
+    if not isinstance(path, (str, os.PathLike)):
+        message = f"paths must be strings or paths; number {place} is {type(path).__name__}"
+        raise TypeError(message)
 
 
 def _expanded(path: str) -> list[str]:
@@ -133,16 +141,18 @@ def _deep_matches(pattern: str) -> list[str]:
     fixed = 0
     while not glob.has_magic(parts[fixed]):
         fixed += 1
-    root = (os.sep if os.path.isabs(pattern) else "") + os.sep.join(parts[:fixed])  # noqa: PTH117
-    rest = parts[fixed:]
+    start = os.sep if os.path.isabs(pattern) else ""  # noqa: PTH117
+    root = start + os.sep.join(parts[:fixed]) or os.curdir  # noqa: PTH118
+    below = ((file, os.path.relpath(file, root)) for file in _walk(root))
+    # Named as the pattern names them: without "./" where that has none.
     return sorted(
-        file for file in _walk(root or os.curdir, top=root) if _fits(os.path.relpath(file, root or "."), rest)
+        relative if root == os.curdir else file for file, relative in below if _fits(relative, parts[fixed:])
     )
 
 
 def _fits(path: str, parts: list[str]) -> bool:
     """Whether a path below a folder fits the parts of a glob, of which `**` is any number of folders."""
-    names = path.split(os.sep)
+    names = path.split(os.sep)  # noqa: PTH206
     ends = {0}  # how many parts the names so far may have used up
     for number, name in enumerate(names):
         is_last = number == len(names) - 1
@@ -182,11 +192,11 @@ def _in_folder(folder: str, form: str | None, ignored: list[str]) -> list[Source
     return found
 
 
-def _walk(folder: str, top: str | None = None) -> Iterator[str]:
-    """The regular files in a folder and the folders in it, in the order of names; hidden ones are left out."""
+def _walk(folder: str) -> Iterator[str]:
+    """The regular files in a folder and in its folders, in the order of names, hidden ones left out."""
     seen: set[tuple[int, int]] = set()
     # Folders that wait, and files that wait for the folders before them; the next one is last.
-    waiting = [(folder if top is None else top or os.curdir, True)]
+    waiting = [(folder, True)]
     while waiting:
         path, is_folder = waiting.pop()
         if not is_folder:
@@ -200,7 +210,7 @@ def _walk(folder: str, top: str | None = None) -> Iterator[str]:
         for name in sorted(os.listdir(path), reverse=True):  # noqa: PTH208
             if name.startswith("."):
                 continue
-            joined = name if top == "" and path == os.curdir else os.path.join(path, name)  # noqa: PTH118
+            joined = os.path.join(path, name)  # noqa: PTH118
             mode = _mode(joined)
             if stat.S_ISDIR(mode):
                 inside.append((joined, True))

@@ -147,7 +147,9 @@ def _lines(run: Run, source: Source) -> Iterator[str]:
             number += 1
             place = f"{source.name}:{number}"
             if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
-                run.fault(FormatError(f"{place}: a line of more than {_LONGEST_LINE:,} bytes"), "line too long")
+                run.fault(
+                    FormatError(f"{place}: a line of more than {_LONGEST_LINE:,} bytes"), "line too long"
+                )
                 while line and not line.endswith(b"\n"):
                     line = file.readline(_BLOCK)
                 continue
@@ -196,7 +198,9 @@ def _field(line: bytes, place: str, run: Run) -> str:
         raise _FaultError(FormatError(f"{place}: {kind} where an object belongs"), "no object")
     if field not in record:
         names = ", ".join(repr(name) for name in list(record)[:8]) or "none"
-        raise _FaultError(FormatError(f"{place}: no field {field!r}; the fields are {names}"), "no such field")
+        raise _FaultError(
+            FormatError(f"{place}: no field {field!r}; the fields are {names}"), "no such field"
+        )
     text = record[field]
     if not isinstance(text, str):
         message = f"{place}: the field {field!r} holds {_kind(text)}, not a string"
@@ -220,8 +224,9 @@ def _kind(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "a truth value"
-    kinds = {str: "a string", list: "a list", dict: "an object"}
-    return kinds.get(type(value), "a number")
+    if isinstance(value, str):
+        return "a string"
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else "a number"
 
 
 # Tables.
@@ -240,7 +245,10 @@ def _rows(run: Run, source: Source) -> Iterator[str | bytes]:
     with run.skips(keep="the rows after the last one that was read are left out"):
         try:
             # Opened here, since pyarrow takes names for UTF-8.
-            with open(source.path, "rb") as file, parquet.ParquetFile(file, pre_buffer=False) as table:
+            with (
+                open(source.path, "rb") as file,  # noqa: PTH123 - as above
+                parquet.ParquetFile(file, pre_buffer=False) as table,
+            ):
                 name = run.options.column
                 _check_column(pa, table.schema_arrow, name, source)
                 for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=[name], use_threads=False):

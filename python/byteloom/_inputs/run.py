@@ -152,10 +152,10 @@ def describe(error: BaseException) -> str:
 
 
 def whole_characters(raw: bytes) -> bytes:
-    """`raw` without an unfinished character at its end.
+    r"""`raw` without an unfinished character at its end.
 
-    >>> whole_characters("né".encode()[:-1]), whole_characters(b"\\xff\\xff")
-    (b'n', b'\\xff\\xff')
+    >>> whole_characters("né".encode()[:-1]), whole_characters(b"\xff\xff")
+    (b'n', b'\xff\xff')
     """
     for back in range(1, min(4, len(raw) + 1)):
         byte = raw[-back]

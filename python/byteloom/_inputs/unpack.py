@@ -6,6 +6,7 @@ import importlib
 import io
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from byteloom.errors import FormatError
@@ -18,9 +19,7 @@ _READ_ZST = 1 << 11
 _WRITE = 1 << 18
 
 _NAMES = {"gz": "gzip", "zst": "Zstandard", "bz2": "bzip2", "xz": "xz"}
-_NO_ZSTANDARD = (
-    "reading .zst files needs Python 3.14 or the package zstandard: pip install 'byteloom[zstd]'"
-)
+_NO_ZSTANDARD = "reading .zst files needs Python 3.14 or the package zstandard: pip install 'byteloom[zstd]'"
 
 
 def unpacked(file: BinaryIO, packing: str, name: str) -> BinaryIO:
@@ -148,12 +147,10 @@ def _decoder(packing: str) -> tuple[Callable[[], Any], tuple[type[Exception], ..
         import lzma  # noqa: PLC0415 - few files need it
 
         return lzma.LZMADecompressor, (lzma.LZMAError,)
-    for name in ("compression.zstd", "zstandard"):
-        try:
-            found: Any = importlib.import_module(name)
-        except ImportError:
-            continue
-        if name == "zstandard":
-            return lambda: found.ZstdDecompressor().decompressobj(), (found.ZstdError,)
-        return found.ZstdDecompressor, (found.ZstdError,)
+    with suppress(ImportError):
+        zstd: Any = importlib.import_module("compression.zstd")
+        return zstd.ZstdDecompressor, (zstd.ZstdError,)
+    with suppress(ImportError):
+        zstandard: Any = importlib.import_module("zstandard")
+        return lambda: zstandard.ZstdDecompressor().decompressobj(), (zstandard.ZstdError,)
     raise ImportError(_NO_ZSTANDARD)

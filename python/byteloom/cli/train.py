@@ -62,7 +62,7 @@ from byteloom.cli.options import SIZE, TEXT, output_options, threads_option
     "--separator", type=TEXT, metavar="STRING",
     help=r"What ends a document in text files, and is part of none; \n and \t are understood.",
 )  # fmt: skip
-@click.option("--max-bytes", type=SIZE, metavar="N", help="Stop after so many bytes of text; 1G is a billion.")
+@click.option("--max-bytes", type=SIZE, metavar="N", help="Stop after so many bytes of text, such as 2G.")
 @click.option(
     "--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
     help="Learn from this share of the documents only, such as 0.1.",
@@ -122,8 +122,8 @@ def command(
     check_output(output, force=force)
     # A wrong name among many ends the run here, and not after the first files were read.
     documents = byteloom.documents(
-        files or "-", format=form, field=field, column=column, separator=_unescaped(separator), max_bytes=max_bytes,
-        sample=sample, seed=seed, errors=errors, on_error=on_error,
+        files or "-", format=form, field=field, column=column, separator=_unescaped(separator),
+        max_bytes=max_bytes, sample=sample, seed=seed, errors=errors, on_error=on_error,
     )  # fmt: skip
     if "-" in documents.files and sys.stdin is not None and sys.stdin.isatty():
         say("reading the terminal; end with Ctrl-D on a line of its own")

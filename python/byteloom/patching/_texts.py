@@ -65,7 +65,10 @@ def documents(data: Document | Iterable[Document]) -> Iterator[bytes]:
             with open(document, "rb") as file:  # noqa: PTH123 - any path-like
                 yield file.read()
         elif hasattr(document, "read"):
-            yield b"".join(iter(lambda file=document: file.read(1 << 20), b""))
+            blocks = []
+            while block := document.read(1 << 20):
+                blocks.append(block)
+            yield b"".join(blocks)
         else:
             yield as_bytes(document, f"document {index}")
 
