@@ -75,7 +75,9 @@ impl Queue {
             self.top -= 1;
             let mut current = std::mem::take(&mut self.current).into_vec();
             let bucket = std::mem::take(&mut self.buckets[self.top]);
-            bucket.iter().for_each(|&pair| pairs.prefetch(pair));
+            for &pair in &bucket {
+                pairs.prefetch(pair);
+            }
             for pair in bucket {
                 if pairs.count(pair) == self.top as u64 {
                     current.push(Reverse((pairs.tie(pair), pair)));

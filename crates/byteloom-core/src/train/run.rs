@@ -170,6 +170,9 @@ impl Drop for Temporary {
     }
 }
 
+/// Numbers the names of temporary files.
+static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
+
 /// A finished run. A clone shares what was written.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
@@ -209,16 +212,15 @@ impl Run {
             fill(&mut data)?;
             return Ok(Self { size: data.len() as u64, data: Data::Memory(data.into()), shift: 0 });
         };
-        static UNIQUE: AtomicU64 = AtomicU64::new(0);
-        let unique = UNIQUE.fetch_add(1, Ordering::Relaxed);
+        let unique = NEXT_NAME.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("byteloom-counts-{}-{unique}.tmp", std::process::id()));
         let failed = |error| Error::io(&path, error);
-        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+        let opened = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
         let temporary = Temporary(path.clone());
-        let mut file = BufWriter::with_capacity(1 << 16, file);
-        fill(&mut file)?;
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error);
-        let size = file.and_then(|file| file.metadata()).map_err(failed)?.len();
+        let mut out = BufWriter::with_capacity(1 << 16, opened);
+        fill(&mut out)?;
+        let finished = out.into_inner().map_err(io::IntoInnerError::into_error);
+        let size = finished.and_then(|file| file.metadata()).map_err(failed)?.len();
         Ok(Self { data: Data::File(Arc::new(temporary)), shift: 0, size })
     }
 

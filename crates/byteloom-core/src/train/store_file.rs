@@ -45,7 +45,7 @@ impl<W: Write> Write for Hashing<W> {
 impl CountStore {
     /// Writes the file of the counts to `path`. It is complete or not there; write to a temporary name and rename.
     pub fn write_file(&self, path: &Path, hook: &mut Hook<'_>) -> Result<()> {
-        self.write_to(
+        write_to(
             path,
             |out, hook| {
                 let figures = &self.figures;
@@ -72,24 +72,6 @@ impl CountStore {
             },
             hook,
         )
-    }
-
-    fn write_to(
-        &self,
-        path: &Path,
-        fill: impl FnOnce(&mut dyn Write, &mut Hook<'_>) -> Result<()>,
-        hook: &mut Hook<'_>,
-    ) -> Result<()> {
-        let mut out =
-            BufWriter::with_capacity(1 << 16, File::create(path).map_err(|error| Error::io(path, error))?);
-        let done = fill(&mut out, hook);
-        let flushed =
-            out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all());
-        let outcome = done.and(flushed.map_err(|error| Error::io(path, error)));
-        if outcome.is_err() {
-            let _ = std::fs::remove_file(path);
-        }
-        outcome
     }
 
     /// The counts of a file that [`Self::write_file`] wrote; `memory_limit` and `folder` are for what is done next.
@@ -172,7 +154,7 @@ impl CountStore {
     /// Writes a table of pre-tokens and counts to `path`. Gives the number of pre-tokens with a sign that is escaped.
     pub fn write_table(&self, path: &Path, hook: &mut Hook<'_>) -> Result<u64> {
         let mut escaped = 0;
-        self.write_to(
+        write_to(
             path,
             |out, hook| {
                 let mut line = Vec::new();
@@ -217,6 +199,23 @@ impl CountStore {
         }
         Ok(Self { stretches: None, ..counting.finish(hook)? })
     }
+}
+
+/// Writes a file, and takes it away again where that fails.
+fn write_to(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write, &mut Hook<'_>) -> Result<()>,
+    hook: &mut Hook<'_>,
+) -> Result<()> {
+    let mut out =
+        BufWriter::with_capacity(1 << 16, File::create(path).map_err(|error| Error::io(path, error))?);
+    let done = fill(&mut out, hook);
+    let flushed = out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all());
+    let outcome = done.and(flushed.map_err(|error| Error::io(path, error)));
+    if outcome.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    outcome
 }
 
 /// A pattern by its name or, where it has none, as a regex.

@@ -251,7 +251,7 @@ fn runs_shards_and_files_change_no_count_and_no_order() {
     let file = folder.join("some.counts");
     for round in 0..60 {
         let pattern = PATTERNS[round % PATTERNS.len()];
-        let documents: Vec<Vec<u8>> = (0..1 + random.below(8))
+        let documents: Vec<Vec<u8>> = (0..=random.below(8))
             .map(|_| {
                 let length = random.below(300);
                 random.text(&PIECES, length)
