@@ -98,7 +98,8 @@ def test_limits_and_samples(run, tmp_path):
     assert done.returncode == 0, done.stderr
     docs = bl.documents(tmp_path / "a.txt", separator="\n", sample=0.5, seed=3, max_bytes=1000)
     assert bl.Tokenizer.load(tmp_path / "tok.json") == trained(list(docs), 270)
-    said = f"read     1,000 bytes in {docs.stats.documents} documents, {docs.stats.not_sampled} not in the sample"
+    stats = docs.stats
+    said = f"read     1,000 bytes in {stats.documents} documents, {stats.not_sampled} not in the sample"
     assert f"{said}, ended by --max-bytes\n".encode() in done.stderr
 
 

@@ -14,6 +14,7 @@ import click
 import byteloom
 from byteloom.cli.files import check_output, open_output, say, shown
 from byteloom.cli.options import SIZE, TEXT, output_options, threads_option
+from byteloom.cli.sizes import SIZES, Size, check_sizes, draw, table, write_sizes
 
 
 @click.command("train")
@@ -22,6 +23,18 @@ from byteloom.cli.options import SIZE, TEXT, output_options, threads_option
 @click.option(
     "-n", "--vocab-size", type=SIZE, default=32_000, show_default=True, metavar="N",
     help="Tokens wanted, the 256 bytes and special tokens included; 32k is 32,000.",
+)  # fmt: skip
+@click.option(
+    "--sizes", type=SIZES, metavar="N,N,…",
+    help="Train once and save a vocabulary of each size, such as 1k,4k,16k, as tok-1k.json and so on.",
+)  # fmt: skip
+@click.option(
+    "--held-out", type=click.Path(), multiple=True, metavar="FILE",
+    help="With --sizes: show bytes per token of this text; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--plot", type=click.Path(), metavar="FILE",
+    help="With --held-out: draw the sizes to this .png or .svg file; needs matplotlib.",
 )  # fmt: skip
 @click.option(
     "--pattern", type=TEXT, default="cl100k", show_default=True, metavar="NAME",
@@ -86,6 +99,10 @@ def command(
     files: tuple[str, ...],
     output: str,
     force: bool,
+    vocab_size: int,
+    sizes: list[tuple[str, int]] | None,
+    held_out: tuple[str, ...],
+    plot: str | None,
     special: tuple[str, ...],
     errors: str,
     form: str | None,
@@ -113,18 +130,25 @@ def command(
       byteloom train corpus.txt -o tok.json --pattern o200k \\
           --special '<|endoftext|>' --eos '<|endoftext|>'
       byteloom train shards/ -o tok.json --field content --sample 0.1 --max-bytes 2G
-      zcat corpus.gz | byteloom train -o tok.json --vocab-size 1k
+      byteloom train corpus.txt -o tok.json --sizes 1k,4k,16k,32k --held-out other.txt
 
     Next: `byteloom info tok.json` shows what was learned, `byteloom encode tok.json` uses it.
     """
     if output == "-" and json:
         raise click.UsageError("-o - and --json both want standard output", click.get_current_context())
-    check_output(output, force=force)
+    if sizes is None:
+        if held_out or plot is not None:
+            raise click.UsageError("--held-out and --plot belong to --sizes", click.get_current_context())
+        check_output(output, force=force)
+    else:
+        check_sizes(output, sizes, 256 + len(special), held_out, plot, force=force)
+        vocab_size = max(size for _, size in sizes)
     # A wrong name among many ends the run here, and not after the first files were read.
     documents = byteloom.documents(
         files or "-", format=form, field=field, column=column, separator=_unescaped(separator),
         max_bytes=max_bytes, sample=sample, seed=seed, errors=errors, on_error=on_error,
     )  # fmt: skip
+    other = byteloom.documents(held_out, field=field, column=column, errors=errors) if held_out else None
     if "-" in documents.files and sys.stdin is not None and sys.stdin.isatty():
         say("reading the terminal; end with Ctrl-D on a line of its own")
     show_progress = progress if progress is not None else sys.stderr is not None and sys.stderr.isatty()
@@ -132,14 +156,22 @@ def command(
         warnings.simplefilter("always", byteloom.TrainingWarning)
         with _in_words_of_options():
             tok = byteloom.Tokenizer.train(
-                documents, special_tokens=special, errors=errors, progress=show_progress or None, **options
-            )
+                documents, vocab_size, special_tokens=special, errors=errors, progress=show_progress or None,
+                **options,
+            )  # fmt: skip
     for warning in caught:
         say(f"warning: {warning.message}")
     _say_what_is_missing(documents)
-    with open_output(output, force=force) as write:
-        write(tok.to_bytes())
-    _report(tok, documents, output, json=json)
+    rows = None
+    if sizes is None:
+        with open_output(output, force=force) as write:
+            write(tok.to_bytes())
+    else:
+        with _in_words_of_options():
+            rows = write_sizes(tok, output, sizes, other, options=options, force=force)
+    _report(tok, documents, output, rows, json=json)
+    if rows is not None and plot is not None:
+        draw(plot, rows, force=force)
 
 
 def _unescaped(separator: str | None) -> str | None:
@@ -172,11 +204,21 @@ def _say_what_is_missing(documents: byteloom.Documents) -> None:
         )
 
 
-def _report(tok: byteloom.Tokenizer, read: byteloom.Documents, output: str, *, json: bool) -> None:
+def _report(
+    tok: byteloom.Tokenizer,
+    read: byteloom.Documents,
+    output: str,
+    sizes: list[Size] | None,
+    *,
+    json: bool,
+) -> None:
     report = tok.training_report or {}
     if json:
         whole = {"file": output, "vocab_size": tok.vocab_size, "fingerprint": tok.fingerprint, **report}
         whole["reading"] = read.stats.to_dict()
+        if sizes is not None:
+            whole["sizes"] = [size.to_dict() for size in sizes]
+            del whole["file"]
         click.echo(jsonlib.dumps(whole, ensure_ascii=False, indent=2))
         return
     documents, left_out = report["documents"], ""
@@ -184,11 +226,15 @@ def _report(tok: byteloom.Tokenizer, read: byteloom.Documents, output: str, *, j
         left_out += f", {read.stats.not_sampled:,} not in the sample"
     if read.stats.limited:
         left_out += ", ended by --max-bytes"
-    where = "standard output" if output == "-" else shown(output)
+    saved = f"{tok.vocab_size:,} tokens in {'standard output' if output == '-' else shown(output)}"
+    if sizes is not None:
+        saved = f"{len(sizes)} vocabular{'ies' if len(sizes) != 1 else 'y'}"
     for line in (
         f"read     {report['bytes']:,} bytes in {documents:,} document{'s' * (documents != 1)}{left_out}",
         f"counted  {report['pretokens']:,} pre-tokens, {report['unique_pretokens']:,} of them different",
         f"learned  {report['merges']:,} merges in {report['seconds']['total']:.2f} s",
-        f"saved    {tok.vocab_size:,} tokens in {where}",
+        f"saved    {saved}",
     ):
         say(line, prefix="")
+    if sizes is not None:
+        click.echo(table(sizes))
