@@ -134,16 +134,12 @@ class Tokenizer(SavingTokenizer, Explained):
         >>> tok.special_tokens
         {'<|end|>': 259}
         """
-        if isinstance(special_tokens, str):
-            message = (
-                f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
-            )
-            raise TypeError(message)
         if strict and allow_fewer:
             message = "strict=True refuses fewer tokens and allow_fewer=True expects them; choose one"
             raise ValueError(message)
         # Here, and not above: what only training needs would cost every import.
         from ._training import (  # noqa: PLC0415
+            checked_names,
             document_iterator,
             expected_bytes,
             progress_callback,
@@ -159,7 +155,7 @@ class Tokenizer(SavingTokenizer, Explained):
                 pattern=pattern,
                 alphabet=alphabet,
                 unk=unk,
-                special_tokens=list(special_tokens),
+                special_tokens=checked_names(special_tokens),
                 special_position=special_position,
                 special_text=special_text,
                 bos=bos,

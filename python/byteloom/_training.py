@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from .errors import TrainingError
+from .errors import SpecialTokenError, TrainingError
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._counts import PretokenCounts
     from ._inputs import Documents
 
-__all__ = ["document_iterator", "expected_bytes", "progress_callback", "split_counts"]
+__all__ = ["checked_names", "document_iterator", "expected_bytes", "progress_callback", "split_counts"]
 
 Document = str | bytes | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
@@ -32,6 +32,19 @@ def split_counts(
         return (), native
     documents: Document | Iterable[Document] = data  # type: ignore[assignment]
     return documents, None
+
+
+def checked_names(special_tokens: Sequence[str]) -> list[str]:
+    """Special tokens as a list, of names that UTF-8 can hold."""
+    if isinstance(special_tokens, str):
+        message = f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
+        raise TypeError(message)
+    names = list(special_tokens)
+    for place, name in enumerate(names):
+        if isinstance(name, str) and any("\ud800" <= character <= "\udfff" for character in name):
+            message = f"special_tokens[{place}], {name!r}, holds a lone surrogate, which is no text"
+            raise SpecialTokenError(message)
+    return names
 
 
 def document_iterator(data: Document | Iterable[Document], errors: str = "strict") -> Iterator[Any]:
