@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ._comparison import Comparison
     from ._counts import PretokenCounts
     from ._doctor import Finding, doctor
+    from ._inputs import Documents, ReadingStats, documents
     from ._verify import Reference, VerifyReport, reference, verify
     from ._vocabulary import Vocabulary
     from .explain import Explanation
@@ -45,14 +46,17 @@ del TYPE_CHECKING
 _LATER = {
     "ByteEntropyModel": "patching",
     "Comparison": "_comparison",
+    "Documents": "_inputs",
     "Explanation": "explain",
     "Finding": "_doctor",
     "PretokenCounts": "_counts",
+    "ReadingStats": "_inputs",
     "Reference": "_verify",
     "VerifyReport": "_verify",
     "Vocabulary": "_vocabulary",
     "compare": "_compare",
     "doctor": "_doctor",
+    "documents": "_inputs",
     "reference": "_verify",
     "verify": "_verify",
 }
@@ -65,6 +69,7 @@ __all__ = [
     "ByteloomError",
     "ChatError",
     "Comparison",
+    "Documents",
     "Explanation",
     "Finding",
     "FormatError",
@@ -73,6 +78,7 @@ __all__ = [
     "PatternError",
     "PretokenCounts",
     "Ragged",
+    "ReadingStats",
     "Reference",
     "SpecialTokenError",
     "StreamDecoder",
@@ -87,6 +93,7 @@ __all__ = [
     "__version__",
     "compare",
     "doctor",
+    "documents",
     "pattern_names",
     "reference",
     "verify",

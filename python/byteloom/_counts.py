@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _native
-from ._training import document_iterator, expected_bytes, progress_callback
+from ._training import checked_names, document_iterator, expected_bytes, progress_callback
 
 if TYPE_CHECKING:
     from ._training import Document
@@ -74,14 +74,9 @@ class PretokenCounts:
         folder: Path | None = None,
         progress: bool | Callable[[dict[str, Any]], object] | None = None,
     ) -> None:
-        if isinstance(special_tokens, str):
-            message = (
-                f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
-            )
-            raise TypeError(message)
         self._native = _native.NativeCounts(
             pattern=pattern,
-            special_tokens=list(special_tokens),
+            special_tokens=checked_names(special_tokens),
             memory_limit=_size(memory_limit),
             folder=folder,
         )
@@ -115,7 +110,7 @@ class PretokenCounts:
         """
         with progress_callback(progress) as callback:
             self._native.update(
-                document_iterator(data),
+                document_iterator(data, errors),
                 errors=errors,
                 threads=threads,
                 expected_bytes=expected_bytes(data),
@@ -242,7 +237,7 @@ class PretokenCounts:
         native = _native.NativeCounts.read_table(
             path,
             pattern=pattern,
-            special_tokens=list(special_tokens),
+            special_tokens=checked_names(special_tokens),
             memory_limit=_size(memory_limit),
             folder=folder,
         )

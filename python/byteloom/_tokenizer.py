@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from . import _formats, _native
 from ._explained import Explained
 from ._saving import SavingTokenizer
-from .errors import TrainingWarning
+from .errors import TrainingError, TrainingWarning
 
 __all__ = ["Tokenizer"]
 
@@ -71,14 +71,17 @@ class Tokenizer(SavingTokenizer, Explained):
         cache_bytes: int | None = None,
         trace: bool = False,
         allow_fewer: bool = False,
+        strict: bool = False,
     ) -> Tokenizer:
         """Learn a vocabulary from text.
 
         Args:
             data: What to learn from. `str` and `bytes` are text; an `os.PathLike` is a text file, read in
-                pieces; an iterable is any mix of these, one document each, never held in memory at once.
-                No merge crosses the end of a document. `PretokenCounts` are text that was counted before,
-                with the same pattern and, unless their text is ordinary, the same special tokens.
+                pieces, or another that `byteloom.documents` knows (`.jsonl`, `.parquet`, packed files,
+                folders, globs); an iterable is any mix of these and of open binary files, one document each,
+                never held in memory at once. No merge crosses the end of a document. `PretokenCounts` are
+                text that was counted before, with the same pattern and, unless their text is ordinary, the
+                same special tokens.
             vocab_size: Number of tokens wanted, bytes or characters and special tokens included.
             pattern: Pre-tokenizer: the name of a built-in pattern (`byteloom.pattern_names()`) or a regex.
             alphabet: What merging begins with: the 256 `"bytes"`, which no text is unknown to, or the
@@ -106,12 +109,14 @@ class Tokenizer(SavingTokenizer, Explained):
             cache_bytes: Memory that the new tokenizer may use to remember pre-tokens; see `with_cache_bytes`.
             trace: Keep how each merge was chosen; see `training_trace`. Costs nothing where it is off.
             allow_fewer: Whether fewer tokens than `vocab_size` are expected, and no reason to warn.
+            strict: Whether fewer tokens than `vocab_size` are an error.
 
         Returns:
             The tokenizer. What training did is in its `training_report`.
 
         Raises:
-            TrainingError: a vocabulary that cannot be had, or another option out of its range.
+            TrainingError: a vocabulary that cannot be had, or another option out of its range; with `strict`,
+                also a text that ran out of pairs.
             TextError: invalid text, with the file and the byte offset, or the index of the document.
             PatternError: a pattern that does not compile.
             SpecialTokenError: special tokens that are empty or given twice, a role that names none of them,
@@ -119,7 +124,8 @@ class Tokenizer(SavingTokenizer, Explained):
             TypeError: a document of another type, with its index.
 
         Warns:
-            TrainingWarning: the text ran out of pairs before `vocab_size` was reached, unless `allow_fewer`.
+            TrainingWarning: the text ran out of pairs before `vocab_size` was reached, unless `allow_fewer`
+                or `strict`.
 
         >>> import byteloom as bl
         >>> tok = bl.Tokenizer.train(["low low lower", "lowest"], vocab_size=260, special_tokens=["<|end|>"])
@@ -128,13 +134,12 @@ class Tokenizer(SavingTokenizer, Explained):
         >>> tok.special_tokens
         {'<|end|>': 259}
         """
-        if isinstance(special_tokens, str):
-            message = (
-                f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
-            )
-            raise TypeError(message)
+        if strict and allow_fewer:
+            message = "strict=True refuses fewer tokens and allow_fewer=True expects them; choose one"
+            raise ValueError(message)
         # Here, and not above: what only training needs would cost every import.
         from ._training import (  # noqa: PLC0415
+            checked_names,
             document_iterator,
             expected_bytes,
             progress_callback,
@@ -144,13 +149,13 @@ class Tokenizer(SavingTokenizer, Explained):
         documents, counts = split_counts(data)
         with progress_callback(progress) as callback:
             native = _native.train(
-                document_iterator(documents),
+                document_iterator(documents, errors),
                 counts=counts,
                 vocab_size=vocab_size,
                 pattern=pattern,
                 alphabet=alphabet,
                 unk=unk,
-                special_tokens=list(special_tokens),
+                special_tokens=checked_names(special_tokens),
                 special_position=special_position,
                 special_text=special_text,
                 bos=bos,
@@ -176,6 +181,8 @@ class Tokenizer(SavingTokenizer, Explained):
                 f"training ended with {tok.vocab_size} tokens of the {vocab_size} asked for: {few}; "
                 "give it more text, or lower min_frequency or raise max_token_length if you set them"
             )
+            if strict:
+                raise TrainingError(message)
             warnings.warn(message, TrainingWarning, stacklevel=2)
         return tok
 

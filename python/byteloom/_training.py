@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from .errors import TrainingError
+from .errors import SpecialTokenError, TrainingError
 
 if TYPE_CHECKING:
-    from ._counts import PretokenCounts
+    from typing import TypeGuard
 
-__all__ = ["document_iterator", "expected_bytes", "progress_callback", "split_counts"]
+    from ._counts import PretokenCounts
+    from ._inputs import Documents
+
+__all__ = ["checked_names", "document_iterator", "expected_bytes", "progress_callback", "split_counts"]
 
 Document = str | bytes | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
-
-_NOT_PLAIN_TEXT = {
-    ".gz": "is compressed",
-    ".zst": "is compressed",
-    ".xz": "is compressed",
-    ".bz2": "is compressed",
-    ".zip": "is compressed",
-    ".jsonl": "holds JSON lines",
-    ".parquet": "holds a table",
-}
 
 
 def split_counts(
@@ -40,47 +34,80 @@ def split_counts(
     return documents, None
 
 
-def document_iterator(data: Document | Iterable[Document]) -> Iterator[Document]:
-    """The documents of `data`, one at a time; a path stands for the document that the file holds."""
+def checked_names(special_tokens: Sequence[str]) -> list[str]:
+    """Special tokens as a list, of names that UTF-8 can hold."""
+    if isinstance(special_tokens, str):
+        message = f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
+        raise TypeError(message)
+    names = list(special_tokens)
+    for place, name in enumerate(names):
+        if isinstance(name, str) and any("\ud800" <= character <= "\udfff" for character in name):
+            message = f"special_tokens[{place}], {name!r}, holds a lone surrogate, which is no text"
+            raise SpecialTokenError(message)
+    return names
+
+
+def document_iterator(data: Document | Iterable[Document], errors: str = "strict") -> Iterator[Any]:
+    """The documents of `data`, one at a time, as the native readers take them.
+
+    A path stands for the documents of its file: itself where that is one plain text, else what is in there.
+    """
     if isinstance(data, (str, bytes, bytearray, memoryview)):
         yield bytes(data) if isinstance(data, (bytearray, memoryview)) else data
     elif isinstance(data, os.PathLike):
-        yield _text_file(data)
+        yield from _documents_of(data, errors)
     elif isinstance(data, Iterable):
         if hasattr(data, "keys"):
             message = f"data must be documents, not a mapping ({type(data).__name__}); pass its values"
             raise TypeError(message)
+        if _is_documents(data):
+            yield from data.pieces(errors)
+            return
         for document in data:
-            yield _text_file(document) if isinstance(document, os.PathLike) else document
+            if isinstance(document, os.PathLike):
+                yield from _documents_of(document, errors)
+            else:
+                yield document
     else:
         message = f"data must be text, a path or an iterable of documents, not {type(data).__name__}"
         raise TypeError(message)
 
 
-def _text_file(path: os.PathLike[str]) -> os.PathLike[str]:
-    """`path`, if it is a plain text file by its name; learning from packed bytes would be a silent fault."""
-    name = os.fspath(path)
-    suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - pathlib costs import time
-    if suffix in _NOT_PLAIN_TEXT:
-        message = (
-            f"{name} {_NOT_PLAIN_TEXT[suffix]}; open it yourself and pass its texts, "
-            "as in train((row['text'] for row in rows), …)"
-        )
-        raise TrainingError(message)
-    if os.path.isdir(name):  # noqa: PTH112
-        message = f"{name} is a folder; pass its files, as in train(sorted(Path(…).glob('*.txt')), …)"
-        raise TrainingError(message)
-    return path
+def _is_documents(data: object) -> TypeGuard[Documents]:
+    inputs = sys.modules.get("byteloom._inputs")  # nobody has one who did not import it
+    return inputs is not None and isinstance(data, inputs.Documents)
+
+
+def _is_plain(path: os.PathLike[str]) -> bool:
+    """Whether a path is a file of text by its name, which the native reader opens itself."""
+    from ._inputs.find import source_of  # noqa: PLC0415 - few programs train
+
+    name = os.fsdecode(path)
+    source = source_of(name)
+    return source.kind == "text" and source.packing is None and os.path.isfile(name)  # noqa: PTH113
+
+
+def _documents_of(path: os.PathLike[str], errors: str) -> Iterator[Any]:
+    if _is_plain(path):
+        yield path
+    else:
+        from ._inputs import Documents  # noqa: PLC0415 - as above
+
+        yield from Documents(path, errors=errors).pieces(errors)
 
 
 def expected_bytes(data: Document | Iterable[Document]) -> int | None:
     """The size of `data` in bytes where it is known without reading it, for progress."""
     if isinstance(data, (bytes, bytearray)):
         return len(data)
+    if _is_documents(data):
+        return data.size()
     paths = [data] if isinstance(data, os.PathLike) else data
     if isinstance(paths, (list, tuple)) and all(isinstance(path, os.PathLike) for path in paths):
-        # A missing file is reported when its turn comes.
-        return sum(os.path.getsize(path) for path in paths if os.path.exists(path))  # noqa: PTH110, PTH202
+        # What is wrong with a file is said when its turn comes.
+        with suppress(TrainingError):
+            if all(_is_plain(path) for path in paths):
+                return sum(os.path.getsize(path) for path in paths)  # noqa: PTH202
     return None
 
 

@@ -75,13 +75,19 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     _native.write_atomically(path, out.getvalue())
 
 
-def sizes(result: Comparison) -> Figure:
-    """Bytes per token against the size of the vocabulary: a line a text, a point a tokenizer."""
+def sizes(result: Comparison | Mapping[str, Mapping[int, float]]) -> Figure:
+    """Bytes per token against the size of the vocabulary: a line a text, a point a tokenizer.
+
+    Args:
+        result: What `compare` gave, or for each text by its name the bytes per token of each size.
+    """
     figure, axes = _axes(7, 4)
-    vocab_size = {side.name: side.vocab_size for side in result.tokenizers}
-    for place, source in enumerate(dict.fromkeys(row.source for row in result.figures)):
-        rows = [row for row in result.figures if row.source == source and row.bytes_per_token is not None]
-        points = sorted((vocab_size[row.tokenizer], row.bytes_per_token or 0.0) for row in rows)
+    if isinstance(result, Mapping):
+        lines = {name: list(line.items()) for name, line in result.items()}
+    else:
+        lines = _lines(result)
+    for place, (source, line) in enumerate(lines.items()):
+        points = sorted(line)
         axes.plot(
             [size for size, _ in points],
             [value for _, value in points],
@@ -93,6 +99,16 @@ def sizes(result: Comparison) -> Figure:
     axes.set_xlabel("vocabulary size (tokens)")
     axes.set_ylabel("bytes per token")
     return _finished(figure, axes)
+
+
+def _lines(result: Comparison) -> dict[str, list[tuple[int, float]]]:
+    vocab_size = {side.name: side.vocab_size for side in result.tokenizers}
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for row in result.figures:
+        line = lines.setdefault(row.source, [])
+        if row.bytes_per_token is not None:
+            line.append((vocab_size[row.tokenizer], row.bytes_per_token))
+    return lines
 
 
 def texts(result: Comparison, value: str = "bytes_per_token") -> Figure:

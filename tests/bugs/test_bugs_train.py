@@ -1,5 +1,6 @@
 """Faults that other trainers had. Names hold the id of the record."""
 
+import gzip
 import random
 import sys
 
@@ -14,6 +15,19 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 def words_of(documents, pattern):
     return count_words(documents, lambda text: split(text, pattern))
+
+
+def test_trn_001_counts_beyond_32_bits(tmp_path):
+    path = tmp_path / "counts.tsv"
+    path.write_text("ab\t3000000000\nabcd\t3000000000\ncd\t5\n")
+    tok = bl.Tokenizer.train(bl.PretokenCounts.from_tsv(path), 259)
+    assert tok.merges == [(97, 98), (99, 100), (256, 257)]
+    assert tok.training_report["counts"] == [6_000_000_000, 3_000_000_005, 3_000_000_000]
+    assert tok.training_report["pretokens"] == 6_000_000_005
+    for count in (2**62, 2**63, 2**64 - 1, 2**64, 2**70):
+        path.write_text(f"ab\t{count}\nabc\t{count}\nabd\t{count}\nabe\t{count}\n")
+        with raises_cleanly(bl.TrainingError, bl.FormatError):
+            bl.Tokenizer.train(bl.PretokenCounts.from_tsv(path), 258)
 
 
 def test_trn_002_every_merge_has_the_highest_true_count():
@@ -224,3 +238,41 @@ def test_trn_018_unique_lines(tmp_path):
     assert tok.training_report["pretokens"] == 10_000
     assert tok.vocab_size == 512
     assert states
+
+
+def test_dat_014_all_members_of_a_gzip_file_and_never_half_of_one(tmp_path):
+    one, two = gzip.compress(b"low lower "), gzip.compress(b"lowest")
+    path = tmp_path / "c.txt.gz"
+    path.write_bytes(one + two)
+    assert train_quietly(path, 300) == train_quietly("low lower lowest", 300)
+    path.write_bytes(one + two[:-10])
+    with pytest.raises(
+        bl.FormatError, match=rf"c\.txt\.gz: .*offset {len(one + two) - 10}: the file ends too early"
+    ):
+        bl.Tokenizer.train(path, 300)
+
+
+@linux
+def test_sec_017_a_file_that_expands_without_end_takes_no_memory(tmp_path):
+    # 600 MB of one word in 600 kB.
+    block = gzip.compress(b"low lower " * (6 << 20), 9)
+    for name in ("a.txt.gz", "a.jsonl.gz"):
+        start = gzip.compress(b'{"text": "low"}\n') if "jsonl" in name else b""
+        (tmp_path / name).write_bytes(start + block * 10)
+    code = (
+        RSS
+        + f"""
+import pathlib
+import byteloom as bl
+folder = pathlib.Path({str(tmp_path)!r})
+bl.Tokenizer.train("low lower", 257)
+before = peak()
+tok = bl.Tokenizer.train(folder / "a.txt.gz", 258)
+assert tok.training_report["bytes"] == 10 * len(b"low lower ") * (6 << 20)
+docs = bl.documents([folder / "a.txt.gz", folder / "a.jsonl.gz"], max_bytes=10**6)
+assert bl.Tokenizer.train(docs, 258).training_report["bytes"] == 10**6
+assert list(bl.documents(folder / "a.jsonl.gz", max_bytes=3)) == ["low"]
+print((peak() - before) // 2**20)
+"""
+    )
+    assert int(run_python(code)) < 60

@@ -135,12 +135,12 @@ def test_data_of_another_type(data):
         bl.Tokenizer.train(data, 300)
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".zst", ".jsonl", ".parquet", ".GZ"])
-def test_packed_files_are_refused_by_name(tmp_path, suffix):
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".jsonl", ".zip", ".GZ"])
+def test_text_is_never_taken_for_a_packed_file(tmp_path, suffix):
     path = tmp_path / f"corpus{suffix}"
     path.write_bytes(b"low lower")
     for data in (path, ["a", path]):
-        with pytest.raises(bl.TrainingError, match=f"corpus{suffix}"):
+        with pytest.raises((bl.FormatError, bl.TrainingError), match=f"corpus{suffix}"):
             bl.Tokenizer.train(data, 300)
 
 
@@ -310,6 +310,34 @@ def test_a_vocabulary_that_ends_early_is_a_warning():
         warnings.simplefilter("error")
         bl.Tokenizer.train("abab", 257, pattern="none")
         assert bl.Tokenizer.train("abab", 1000, pattern="none", allow_fewer=True).vocab_size == 257
+
+
+def test_a_vocabulary_that_must_not_end_early():
+    with pytest.raises(bl.TrainingError, match="257 tokens of the 1000"):
+        bl.Tokenizer.train("abab", 1000, pattern="none", max_token_length=2, strict=True)
+    assert bl.Tokenizer.train("abab", 257, pattern="none", strict=True).vocab_size == 257
+    with pytest.raises(ValueError, match="allow_fewer"):
+        bl.Tokenizer.train("abab", 257, strict=True, allow_fewer=True)
+
+
+@pytest.mark.parametrize("names", [["<a>", "<a>"], [""], ["<a>", "x\ud800"]])
+def test_special_tokens_that_cannot_be(names):
+    with pytest.raises(bl.SpecialTokenError):
+        bl.Tokenizer.train("abab", 300, special_tokens=names)
+    with pytest.raises(bl.SpecialTokenError):
+        bl.PretokenCounts("abab", special_tokens=names)
+
+
+def test_special_tokens_that_are_spelled_like_others():
+    # One that begins another, and one that is spelled like a byte: control tokens are ids of their own.
+    tok = train_quietly("ababab <a>b", 400, special_tokens=["<a>", "<a>b", "b"])
+    assert tok.special_tokens == {
+        "<a>": tok.vocab_size - 3,
+        "<a>b": tok.vocab_size - 2,
+        "b": tok.vocab_size - 1,
+    }
+    assert tok.encode("<a>b", allowed_special="all") == [tok.vocab_size - 2]
+    assert tok.encode_ordinary("b") == [98]
 
 
 def test_special_tokens_follow_the_last_merge_when_training_ends_early():

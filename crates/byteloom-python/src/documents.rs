@@ -1,5 +1,6 @@
 //! Documents from a Python iterator, progress and Ctrl-C to a Python callable: what every kind of training shares.
 
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -73,6 +74,52 @@ fn as_training_error(error: Error) -> Error {
 enum Document {
     Text(Text),
     File(PathBuf),
+    Stream(Stream),
+}
+
+/// An open binary file of Python: a document that is read in pieces.
+struct Stream {
+    file: Py<PyAny>,
+    name: PathBuf,
+    raised: Option<PyErr>,
+}
+
+impl Stream {
+    fn new(file: &Bound<'_, PyAny>, index: usize) -> PyResult<Self> {
+        let name = file.getattr_opt("name")?.and_then(|name| name.extract::<PathBuf>().ok());
+        let name = name.unwrap_or_else(|| PathBuf::from(format!("document {index}")));
+        Ok(Self { file: file.clone().unbind(), name, raised: None })
+    }
+
+    fn read_some(&self, into: &mut [u8]) -> PyResult<usize> {
+        Python::attach(|py| {
+            let read = self.file.bind(py).call_method1("read", (into.len(),))?;
+            let bytes = read.cast::<PyBytes>().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "{}: read() must give at most as many bytes as asked for; open the file in binary mode",
+                    self.name.display()
+                ))
+            })?;
+            let bytes = bytes.as_bytes();
+            let Some(part) = into.get_mut(..bytes.len()) else {
+                return Err(PyValueError::new_err(format!(
+                    "{}: read() gave more bytes than asked for",
+                    self.name.display()
+                )));
+            };
+            part.copy_from_slice(bytes);
+            Ok(bytes.len())
+        })
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.read_some(into).map_err(|error| {
+            self.raised = Some(error);
+            io::Error::other("raised in Python")
+        })
+    }
 }
 
 fn document(item: &Bound<'_, PyAny>, index: usize, surrogates: Surrogates) -> PyResult<Document> {
@@ -82,6 +129,7 @@ fn document(item: &Bound<'_, PyAny>, index: usize, surrogates: Surrogates) -> Py
     }
     match item.extract::<PathBuf>() {
         Ok(path) => Ok(Document::File(path)),
+        Err(_) if item.hasattr("read")? => Stream::new(item, index).map(Document::Stream),
         Err(_) => Err(PyTypeError::new_err(format!(
             "document {index} must be str, bytes or a path, not {}",
             item.get_type().name()?
@@ -119,6 +167,14 @@ pub trait Feed: Send {
     fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()>;
     /// Takes a file as one document.
     fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()>;
+    /// Takes all of a reader, which messages call `path`, as one document.
+    fn feed_reader(
+        &mut self,
+        reader: &mut (dyn Read + Send),
+        path: &Path,
+        invalid: InvalidUtf8,
+        hook: &mut Hook<'_>,
+    ) -> Result<()>;
 }
 
 impl Feed for Trainer {
@@ -128,6 +184,16 @@ impl Feed for Trainer {
 
     fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
         self.feed_file(path, invalid, hook)
+    }
+
+    fn feed_reader(
+        &mut self,
+        reader: &mut (dyn Read + Send),
+        path: &Path,
+        invalid: InvalidUtf8,
+        hook: &mut Hook<'_>,
+    ) -> Result<()> {
+        self.feed_reader(reader, path, invalid, hook)
     }
 }
 
@@ -139,6 +205,16 @@ impl Feed for Training {
     fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
         self.feed_file(path, invalid, hook)
     }
+
+    fn feed_reader(
+        &mut self,
+        reader: &mut (dyn Read + Send),
+        path: &Path,
+        invalid: InvalidUtf8,
+        hook: &mut Hook<'_>,
+    ) -> Result<()> {
+        self.feed_reader(reader, path, invalid, hook)
+    }
 }
 
 impl Feed for Counting {
@@ -148,6 +224,16 @@ impl Feed for Counting {
 
     fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
         self.feed_file(path, invalid, hook)
+    }
+
+    fn feed_reader(
+        &mut self,
+        reader: &mut (dyn Read + Send),
+        path: &Path,
+        invalid: InvalidUtf8,
+        hook: &mut Hook<'_>,
+    ) -> Result<()> {
+        self.feed_reader(reader, path, invalid, hook)
     }
 }
 
@@ -171,6 +257,14 @@ pub fn feed_all(
                 feed(py, reporter, to, &mut batch)?;
                 bytes = 0;
                 reporter.run(py, |hook| to.feed_file(&path, handling.invalid, hook))?;
+            }
+            Document::Stream(mut stream) => {
+                feed(py, reporter, to, &mut batch)?;
+                bytes = 0;
+                let name = stream.name.clone();
+                let fed = reporter.run(py, |hook| to.feed_reader(&mut stream, &name, handling.invalid, hook));
+                // What reading raised says more than that it failed.
+                stream.raised.take().map_or(fed, Err)?;
             }
         }
         if bytes >= BATCH_BYTES || batch.len() >= BATCH_DOCUMENTS {

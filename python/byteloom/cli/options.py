@@ -53,15 +53,15 @@ class _Text(click.ParamType):  # type: ignore[type-arg]
 
 
 class _Size(click.ParamType):  # type: ignore[type-arg]
-    """A count, such as 32000, 32_000, 32k or 1.5M; `Ki` and `Mi` are powers of 1,024.
+    """A count, such as 32000, 32_000, 32k or 1.5M; `Ki`, `Mi` and `Gi` are powers of 1,024.
 
     >>> [SIZE.convert(text, None, None) for text in ("50257", "32_000", "32k", "64Ki", "1.5M")]
     [50257, 32000, 32000, 65536, 1500000]
     """
 
     name = "size"
-    _form = re.compile(r"(\d+(?:[_,]\d+)*)(?:\.(\d{1,6}))?(|k|ki|m|mi)", re.ASCII | re.IGNORECASE)
-    _units = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20}  # noqa: RUF012
+    _form = re.compile(r"(\d+(?:[_,]\d+)*)(?:\.(\d{1,6}))?(|k|ki|m|mi|g|gi)", re.ASCII | re.IGNORECASE)
+    _units = {"": 1, "k": 10**3, "ki": 2**10, "m": 10**6, "mi": 2**20, "g": 10**9, "gi": 2**30}  # noqa: RUF012
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):

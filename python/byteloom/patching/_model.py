@@ -456,7 +456,7 @@ def _count(
 ) -> None:
     with progress_callback(progress) as callback:
         native.update(
-            document_iterator(data),
+            document_iterator(data, errors),
             errors=errors,
             threads=threads,
             expected_bytes=expected_bytes(data),

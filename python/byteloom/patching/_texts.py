@@ -64,6 +64,11 @@ def documents(data: Document | Iterable[Document]) -> Iterator[bytes]:
         if isinstance(document, os.PathLike):
             with open(document, "rb") as file:  # noqa: PTH123 - any path-like
                 yield file.read()
+        elif hasattr(document, "read"):
+            blocks = []
+            while block := document.read(1 << 20):
+                blocks.append(block)
+            yield b"".join(blocks)
         else:
             yield as_bytes(document, f"document {index}")
 

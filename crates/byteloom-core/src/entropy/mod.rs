@@ -18,6 +18,7 @@ mod walk;
 mod tests;
 
 use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -506,8 +507,22 @@ impl Training {
     /// [`Error::Io`] when it cannot be read; [`Error::Text`] when it is not UTF-8 and `invalid` is strict.
     pub fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
         let mut file = File::open(path).map_err(|error| Error::io(path, error))?;
+        self.feed_reader(&mut file, path, invalid, hook)
+    }
+
+    /// [`Self::feed_file`] from an open reader; `path` is its name in messages.
+    ///
+    /// # Errors
+    /// As for a file.
+    pub fn feed_reader(
+        &mut self,
+        reader: &mut (dyn Read + Send),
+        path: &Path,
+        invalid: InvalidUtf8,
+        hook: &mut Hook<'_>,
+    ) -> Result<()> {
         let mut pacer = Pacer::new(hook);
-        let mut document = Document::new(&mut file, path, invalid);
+        let mut document = Document::new(reader, path, invalid);
         self.counter.begin();
         while !document.at_end {
             document.read(READ)?;

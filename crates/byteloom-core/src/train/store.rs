@@ -4,7 +4,7 @@
 //! merge of all runs. Each entry has its first place: the number of the stretch of text, and its place among what was
 //! new there. So counts of shards, merged in their order, give the order of first appearance of one pass over all text.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::input::{Document, InvalidUtf8};
@@ -335,9 +335,20 @@ impl Counting {
 
     /// Counts a file as one document, read in blocks.
     pub fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
-        let mut pacer = Pacer::new(hook);
         let mut file = std::fs::File::open(path).map_err(|error| Error::io(path, error))?;
-        let mut document = Document::new(&mut file, path, invalid);
+        self.feed_reader(&mut file, path, invalid, hook)
+    }
+
+    /// [`Self::feed_file`] from an open reader; `path` is its name in messages.
+    pub fn feed_reader(
+        &mut self,
+        reader: &mut (dyn Read + Send),
+        path: &Path,
+        invalid: InvalidUtf8,
+        hook: &mut Hook<'_>,
+    ) -> Result<()> {
+        let mut pacer = Pacer::new(hook);
+        let mut document = Document::new(reader, path, invalid);
         self.count_document(&mut document, &mut pacer)?;
         self.figures.documents += 1;
         self.figures.bytes += document.bytes_read();
