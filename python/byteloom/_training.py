@@ -39,7 +39,7 @@ def checked_names(special_tokens: Sequence[str]) -> list[str]:
     if isinstance(special_tokens, str):
         message = f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"
         raise TypeError(message)
-    names = list(special_tokens)
+    names: list[Any] = list(special_tokens)
     for place, name in enumerate(names):
         if isinstance(name, str) and any("\ud800" <= character <= "\udfff" for character in name):
             message = f"special_tokens[{place}], {name!r}, holds a lone surrogate, which is no text"
