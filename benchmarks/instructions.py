@@ -129,8 +129,8 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"the counts kept are those of {kept['compiler']}, this is {rustc}: differences are no error")
         return
     sys.exit(
-        f"{len(different)} counts differ by more than {options.tolerance:g} %. If that is wanted, keep the "
-        "new ones: make instructions WRITE=1"
+        f"{len(different)} counts differ by more than {options.tolerance:g} %. Where that is wanted, keep "
+        "the new ones: make instructions WRITE=1"
     )
 
 

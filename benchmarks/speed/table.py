@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from speed.rivals import RIVALS
 from speed.rounds import OURS, Cell
 from speed.shapes import SHAPES
+from speed.trainers import TRAINERS
 
 START = "<!-- speed: made by benchmarks/report.py -->"
 END = "<!-- /speed -->"
@@ -90,7 +92,13 @@ def conditions(results: dict[str, Any]) -> str:
         len(peer["rounds"]) for cell in results["cells"] for peer in cell["peers"].values() if peer["rounds"]
     ]
     rounds = str(min(counted)) if min(counted) == max(counted) else f"{min(counted)} to {max(counted)}"
-    versions = ", ".join(f"{name} {version}" for name, version in software["versions"].items())
+    measured = {name for cell in results["cells"] for name, peer in cell["peers"].items() if peer["rounds"]}
+    distributions = {
+        known[name].distribution for known in (RIVALS, TRAINERS) for name in measured & set(known)
+    }
+    versions = ", ".join(
+        f"{name} {version}" for name, version in software["versions"].items() if name in distributions
+    )
     return (
         f"Measured {day}: {cpu}, {machine['cores']} cores, {machine['os']}, Python {software['python']}"
         f"{f', the {path} path' if path else ''}; {versions}. One thread unless said, the best of {rounds} "
