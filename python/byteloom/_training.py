@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ def split_counts(
     return documents, None
 
 
-def checked_names(special_tokens: Sequence[str]) -> list[str]:
+def checked_names(special_tokens: Any) -> list[str]:
     """Special tokens as a list, of names that UTF-8 can hold."""
     if isinstance(special_tokens, str):
         message = f"special_tokens must be a sequence of names, such as [{special_tokens!r}], not a string"

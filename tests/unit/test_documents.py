@@ -504,7 +504,7 @@ def test_a_sample_of_whole_files(tmp_path):
         ({"max_bytes": True}, TypeError),
         ({"seed": "x"}, TypeError),
         ({"separator": ""}, ValueError),
-        ({"separator": b"x"}, ValueError),
+        ({"separator": b"x"}, TypeError),
         ({"field": None}, TypeError),
         ({"column": 3}, TypeError),
         ({"errors": "ignore"}, ValueError),
