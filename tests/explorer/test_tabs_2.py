@@ -556,7 +556,7 @@ def test_the_search_stands_open_in_every_list(page, session):
     field.send_keys("th")
     settled(page)
     vocab = bl.Vocabulary(session.tokenizers[0].tokenizer)
-    assert page.text("[data-found] caption").startswith('Tokens that hold "th": 1 to ')
+    assert page.text("[data-found] .caption").startswith('Tokens that hold "th": 1 to ')
     assert page.find("[data-found]").get_attribute("data-found") == str(len(vocab.search("th")))
     assert page.js("return document.activeElement.id") == "vocabulary-query"
 
