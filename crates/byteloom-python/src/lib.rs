@@ -40,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use super::make::{
         from_gpt2_files, from_huggingface, from_json, from_merges, from_minbpe, from_sentencepiece,
-        from_tiktoken, pattern_names, sniff, write_atomically,
+        from_tiktoken, pattern_names, simd_path, sniff, write_atomically,
     };
     #[pymodule_export]
     use super::patch::{NativePatchStream, NativePatcher, lengths_from_starts, limit_starts};

@@ -289,6 +289,16 @@ pub fn pattern_names() -> Vec<&'static str> {
     byteloom_core::pretokenize::PreTokenizer::names().to_vec()
 }
 
+/// Which code scans text: `"avx2"`, `"portable"` or `"scalar"`; `BYTELOOM_SIMD` forces one.
+///
+/// >>> from byteloom import _native
+/// >>> _native.simd_path() in {"avx2", "portable", "scalar"}
+/// True
+#[pyfunction]
+pub fn simd_path() -> &'static str {
+    byteloom_core::pretokenize::simd_path()
+}
+
 /// Writes a file beside its place, syncs it and renames it.
 #[pyfunction]
 #[pyo3(signature = (path, data, /))]
