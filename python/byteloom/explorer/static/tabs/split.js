@@ -82,7 +82,7 @@ export function render(root, ctx) {
   const { records } = ctx;
   const { sides, differences, trained } = records;
   const alone = sides.length === 1;
-  const chosen = (name, label, empty) => memo(drawn, name, [label, empty, ctx.options[name], ctx.records.sides[name === "pattern" ? 0 : 1]?.regex], () => chooser(ctx, name, label, empty));
+  const chosen = (name, label, empty) => memo(drawn, name, [label, empty, ctx.wanted[name], ctx.records.sides[name === "pattern" ? 0 : 1]?.regex], () => chooser(ctx, name, label, empty));
   const inside = differences?.stretches.map(({ chars }) => chars);
   const panels = memo(drawn, "panels", alone, () => el("div", { class: ["sides", !alone && "side-by-side"] }));
   settle(panels[0], sides.map((side, number) => memo(drawn, `side-${number}`, [side, alone, inside], () => drawSide(ctx, side, number, alone, inside))));
@@ -106,7 +106,7 @@ function ownName(ctx) {
 
 /* A menu of built-in patterns, and below it the whole regex, to read and to change. */
 function chooser(ctx, name, label, empty) {
-  const value = ctx.options[name];
+  const value = ctx.wanted[name]; // an answer about what stood there before must not take back what was typed since
   const builtIn = value === "" || ctx.records.patterns.includes(value);
   const menu = el("select", { id: `${name}-menu`, disabled: !ctx.live, on: { change: () => {
     const chosen = menu.value;
