@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use crate::entropy::{NativeEntropyModel, data};
 use crate::error::{raise, to_python};
 use crate::options::{integer, threads as thread_option};
+use crate::pool;
 use crate::text::{Surrogates, texts as take_texts};
 use crate::work::run;
 
@@ -35,11 +36,11 @@ fn length_option(option: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Opt
     length.ok_or_else(wrong).map(Some)
 }
 
-fn starts_array(py: Python<'_>, starts: Starts) -> Bound<'_, PyAny> {
-    match starts {
-        Starts::Narrow(starts) => PyArray1::from_vec(py, starts).into_any(),
+fn starts_array(py: Python<'_>, starts: Starts) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match starts {
+        Starts::Narrow(starts) => pool::array(py, starts)?.into_any(),
         Starts::Wide(starts) => PyArray1::from_vec(py, starts).into_any(),
-    }
+    })
 }
 
 fn lengths_array(py: Python<'_>, lengths: Lengths) -> Bound<'_, PyAny> {
@@ -103,7 +104,9 @@ impl NativePatcher {
     #[pyo3(signature = (data, /))]
     fn boundaries<'py>(&self, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (py, text) = (data.py(), self::data(data, "data")?);
-        Ok(starts_array(py, run(py, text.len(), |poll| self.0.boundaries(&text, poll))?))
+        // Patches of less than four bytes on average are rare; then the room grows.
+        let room = pool::take(text.len() / 4 + 1);
+        starts_array(py, run(py, text.len(), |poll| self.0.boundaries(&text, room, poll))?)
     }
 
     /// How many bytes each patch of a text has.
@@ -124,7 +127,7 @@ impl NativePatcher {
         let (threads, texts) = (thread_option(py, threads)?, take_texts(texts, Surrogates::Strict)?);
         let size = texts.iter().map(|text| text.len()).sum();
         let (starts, ends) = run(py, size, |poll| self.0.batch_boundaries(&texts, threads, poll))?;
-        Ok((starts_array(py, starts), offsets(py, ends)))
+        Ok((starts_array(py, starts)?, offsets(py, ends)))
     }
 
     /// The lengths of every text, flat, and where each text's begin.
@@ -315,7 +318,7 @@ pub fn limit_starts<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (py, starts) = (starts.py(), starts_of(starts)?);
     let longest = length_option("max_patch_length", max_patch_length)?;
-    Ok(starts_array(py, run(py, n_bytes, |_| patch::limit_starts(&starts, n_bytes, longest))?))
+    starts_array(py, run(py, n_bytes, |_| patch::limit_starts(&starts, n_bytes, longest))?)
 }
 
 /// The lengths of the patches that start at `starts`.

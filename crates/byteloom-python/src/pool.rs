@@ -1,4 +1,4 @@
-//! Arrays of ids whose memory is used again.
+//! Arrays of ids and boundaries whose memory is used again.
 //!
 //! The pages of a new array cost a third of the speed of encoding: the system clears each one when it is first
 //! written. So the memory of an array that Python has dropped is kept for the next result, within a limit.

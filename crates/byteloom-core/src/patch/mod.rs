@@ -90,9 +90,14 @@ impl Patcher {
         self.longest
     }
 
-    /// Where the patches of `text` start: ascending, 0 first.
-    pub fn boundaries(&self, text: &[u8], poll: Poll<'_>) -> Result<Starts> {
+    /// Where the patches of `text` start: ascending, 0 first. They go into `room`, which is emptied first, unless the
+    /// text has 4 GiB or more.
+    pub fn boundaries(&self, text: &[u8], room: Vec<u32>, poll: Poll<'_>) -> Result<Starts> {
         let mut starts = Starts::for_length(text.len());
+        if let Starts::Narrow(narrow) = &mut starts {
+            *narrow = room;
+            narrow.clear();
+        }
         self.cut(text, &mut starts, poll)?;
         Ok(starts)
     }

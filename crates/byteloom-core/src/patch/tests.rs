@@ -12,7 +12,7 @@ fn model(order: usize, text: &[u8]) -> EntropyModel {
 }
 
 fn boundaries(patcher: &Patcher, text: &[u8]) -> Vec<u32> {
-    match patcher.boundaries(text, &mut || Ok(())).unwrap() {
+    match patcher.boundaries(text, Vec::new(), &mut || Ok(())).unwrap() {
         Starts::Narrow(starts) => starts,
         Starts::Wide(_) => panic!("short texts have narrow starts"),
     }
