@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byteloom import Tokenizer
-    from byteloom._vocabulary import Entry, ScriptShare
     from byteloom.explorer.session import NamedTokenizer, Session
 
 __all__ = ["view", "warm"]
@@ -27,9 +26,9 @@ class _Facts:
     """What a vocabulary is, whatever the text."""
 
     vocabulary: Vocabulary
-    merged: list[Entry]
-    longest: list[Entry]
-    kinds: list[ScriptShare]
+    merged: list[Any]
+    longest: list[Any]
+    kinds: list[Any]
     lengths: list[list[int]]
 
 
@@ -115,7 +114,7 @@ def _read(tok: Tokenizer) -> _Facts:
     ordinary = [entry for entry in vocabulary if not entry.special]
     in_bytes = tok.info()["alphabet"] == "bytes"
 
-    def is_merged(entry: Entry) -> bool:
+    def is_merged(entry: Any) -> bool:
         # Every longer token is two shorter ones, joined.
         return len(entry.bytes if in_bytes else entry.text or "") > 1
 
@@ -128,7 +127,7 @@ def _read(tok: Tokenizer) -> _Facts:
     )
 
 
-def _of_kind(vocabulary: Vocabulary, kind: str) -> list[Entry]:
+def _of_kind(vocabulary: Vocabulary, kind: str) -> list[Any]:
     entries = [entry for entry in vocabulary if entry.script == kind]
     return sorted(entries, key=lambda entry: (-len(entry.bytes), entry.id))
 
