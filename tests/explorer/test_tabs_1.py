@@ -1,4 +1,4 @@
-"""The tabs Pipeline, Bytes, Split and Merges in a browser; the first five tabs and their cards, one by one."""
+"""The tabs Pipeline, Bytes, Split and Merges in a browser; the first five tabs and their cards."""
 
 import re
 from importlib.resources import files
