@@ -185,6 +185,11 @@ impl Cache {
         self.number
     }
 
+    /// Whether there is room for anything.
+    pub(crate) fn remembers(&self) -> bool {
+        !self.levels.is_empty()
+    }
+
     /// The limit in bytes.
     pub fn limit(&self) -> usize {
         self.limit

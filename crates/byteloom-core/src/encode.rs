@@ -28,6 +28,8 @@ const BLOCK: usize = hot::GROUP;
 const UNCUT: u32 = 16;
 /// Texts of up to this many bytes are looked up in a copy that has room behind its end.
 const SHORT: usize = 240;
+/// A thread keeps buffers of up to this many ids or ends.
+const MOST_ROOM: usize = 1 << 18;
 /// A thread keeps the hot tiers of this many tokenizers.
 const MAX_HOT_TIERS: usize = 4;
 
@@ -49,6 +51,19 @@ struct Workspace {
     merge: MergeScratch,
     /// With the numbers of the caches they stand before; the last one used is the last.
     hot: Vec<(u64, HotTier)>,
+}
+
+impl Workspace {
+    /// Gives back the room that an uncommonly long pre-token took.
+    fn give_up_room(&mut self) {
+        let Self { window, cut, block, merge, .. } = self;
+        merge.give_up_room(MOST_ROOM);
+        for ends in [&mut window.ends, cut, &mut block.merged, &mut block.many_ids, &mut block.ids] {
+            if ends.capacity() > MOST_ROOM {
+                *ends = Vec::new();
+            }
+        }
+    }
 }
 
 /// One block of pre-tokens on its way.
@@ -77,7 +92,11 @@ thread_local! {
 /// Lends this thread's workspace, or a new one where it is in use further up the stack.
 fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
     WORKSPACE.with(|shared| match shared.try_borrow_mut() {
-        Ok(mut workspace) => work(&mut workspace),
+        Ok(mut workspace) => {
+            let result = work(&mut workspace);
+            workspace.give_up_room();
+            result
+        }
         Err(_) => work(&mut Workspace::default()),
     })
 }
@@ -85,7 +104,7 @@ fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
 /// Workspaces of threads that have ended, for those that come: what they hold took work to find.
 static PARKED: Mutex<Vec<Workspace>> = Mutex::new(Vec::new());
 /// How many are kept.
-const MAX_PARKED: usize = 64;
+const MAX_PARKED: usize = 16;
 
 /// A thread that ends soon has a parked workspace for its own while it holds this.
 pub(crate) struct BorrowedWorkspace(());
@@ -364,7 +383,7 @@ impl Block {
         merge: &mut MergeScratch,
     ) {
         let cache = tokenizer.cache();
-        let remember = cache.limit() > 0;
+        let remember = cache.remembers();
         let Self { found, missing, many, many_ids, known, merged, .. } = self;
         many.clear();
         many_ids.clear();

@@ -97,13 +97,17 @@ fn in_order<I: Sync, T: Default + Send>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(|| {
+            let started = std::thread::Builder::new().spawn_scoped(scope, || {
                 let _workspace = BorrowedWorkspace::adopt();
                 // Only an interrupt of the calling thread ends a run early.
                 let mut poll =
                     || if interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
                 worker(&mut poll);
             });
+            // Where the system has no more threads, those there are do the work.
+            if started.is_err() {
+                break;
+            }
         }
         worker(poll);
     });

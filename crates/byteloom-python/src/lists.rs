@@ -2,10 +2,10 @@
 
 #![expect(unsafe_code, reason = "filled and read in place, a list takes a third of the time")]
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use byteloom_core::token::TokenId;
+use once_cell::race::OnceBox;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
@@ -17,8 +17,9 @@ const SHARED: usize = 1 << 18;
 
 /// The shared objects; null where one was not needed yet.
 fn shared() -> &'static [AtomicPtr<ffi::PyObject>] {
-    static OBJECTS: OnceLock<Box<[AtomicPtr<ffi::PyObject>]>> = OnceLock::new();
-    OBJECTS.get_or_init(|| (0..SHARED).map(|_| AtomicPtr::default()).collect())
+    // Not behind a lock: a process forked while another thread held it would wait for ever.
+    static OBJECTS: OnceBox<Box<[AtomicPtr<ffi::PyObject>]>> = OnceBox::new();
+    OBJECTS.get_or_init(|| Box::new((0..SHARED).map(|_| AtomicPtr::default()).collect()))
 }
 
 /// `ids` as a list of `int`.

@@ -146,7 +146,7 @@ impl NativePatcher {
 
     /// A stream for one document after another.
     fn stream(&self) -> NativePatchStream {
-        NativePatchStream { stream: Mutex::new(self.0.stream()), process: AtomicU32::new(0) }
+        NativePatchStream { stream: Mutex::new(self.0.stream()), process: AtomicU32::new(std::process::id()) }
     }
 
     /// The rule and its settings.

@@ -68,14 +68,19 @@ impl Drop for Recycled {
     }
 }
 
-/// `ids` as an array of uint32, without a copy.
+/// `ids` as an array of uint32, without a copy unless they are few in a large buffer, which would be held with them.
 pub fn array(py: Python<'_>, ids: Vec<TokenId>) -> PyResult<Bound<'_, PyArray1<TokenId>>> {
     if bytes(&ids) < SMALLEST {
         return Ok(PyArray1::from_vec(py, ids));
     }
+    if ids.capacity() / 4 > ids.len() {
+        let exact = PyArray1::from_slice(py, &ids);
+        give_back(ids);
+        return Ok(exact);
+    }
     let owner = Bound::new(py, Recycled { ids })?;
     let view = ArrayView1::from(&owner.get().ids);
     // SAFETY: the array holds a reference to `owner`, which is frozen and touches its ids only when it is dropped, so
-    // they stay where they are, and nobody else reads or writes them, while the array lives.
+    // they stay where they are while the array lives, and none but the array's users read or write them.
     Ok(unsafe { PyArray1::borrow_from_array(&view, owner.clone().into_any()) })
 }

@@ -18,6 +18,13 @@ pub(super) struct Heap {
     queue: BinaryHeap<Reverse<(Rank, u32)>>,
 }
 
+impl Heap {
+    /// How many symbols there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.symbols.capacity().max(self.queue.capacity())
+    }
+}
+
 impl MergeTable {
     /// Appends the symbols of `piece`, which must be shorter than 2^32 bytes, in n log n.
     pub(super) fn by_heap(&self, piece: &[u8], scratch: &mut Heap, made: &mut Vec<Symbol>) {

@@ -95,7 +95,7 @@ enum Unknown {
     Token(Symbol),
 }
 
-/// Buffers that a merge needs, kept between calls. Their size is bounded by the window.
+/// Buffers that a merge needs, kept between calls; see [`MergeScratch::give_up_room`].
 #[derive(Debug, Default)]
 pub struct MergeScratch {
     places: Places,
@@ -104,6 +104,24 @@ pub struct MergeScratch {
     following: Vec<Symbol>,
     made: Vec<Symbol>,
     dead: Vec<u64>,
+}
+
+impl MergeScratch {
+    /// Gives back the room that an uncommonly long piece took: more than `most` items.
+    pub fn give_up_room(&mut self, most: usize) {
+        let Self { heap, window, following, made, dead, .. } = self;
+        for symbols in [window, following, made] {
+            if symbols.capacity() > most {
+                *symbols = Vec::new();
+            }
+        }
+        if dead.capacity() > most {
+            *dead = Vec::new();
+        }
+        if heap.room() > most {
+            *heap = Heap::default();
+        }
+    }
 }
 
 /// What a symbol is that merging begins with.
