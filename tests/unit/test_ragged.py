@@ -86,3 +86,17 @@ def test_from_rows():
     batch = bl.Ragged.from_rows([[1, 2], [], [3]])
     assert batch.tolist() == [[1, 2], [], [3]]
     assert bl.Ragged.from_rows([]).tolist() == []
+
+
+def test_a_small_array_holds_no_large_buffer():
+    """The memory of a dropped result is used again, but not held by a result that needs a fraction of it."""
+    tok = bl.Tokenizer.train("low lower", vocab_size=258)
+    big = tok.encode_array("low " * 2_000_000)
+    assert big.base is not None  # the owner that gives the memory back
+    del big
+    small = tok.encode_array("low " * 40_000)
+    assert small.flags.owndata
+    assert small.flags.writeable
+    assert np.array_equal(small[:4], tok.encode("low low "))
+    again = tok.encode_array("low " * 2_000_000)
+    assert len(again) == 50 * len(small)
