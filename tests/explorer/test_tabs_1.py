@@ -266,6 +266,7 @@ def test_bytes_card_cut(page, english):
 def test_bytes_cut_by_slider_and_keys(page):
     page.open("bytes", text="aé")
     slide(page, "#cut", 2)
+    assert page.text("label[for=cut]") == "Cut after byte 2"
     assert "1 of its 2 bytes is left" in page.text("#cut-where")
     page.find("#cut").send_keys("\ue014")
     assert "Nothing is cut off" in page.text("#cut-where")
@@ -276,7 +277,12 @@ def test_bytes_cut_by_slider_and_keys(page):
 def test_bytes_card_family(page):
     page.open("bytes")
     page.card("family")
-    assert counted(page, ".point") == [7, 1, 4, 1, 2, 1, 2]
+    points = counted(page, ".point")
+    assert points == [7, 1, 4, 1, 2, 1, 2]
+    assert page.text(".counter").endswith(
+        f" {sum(points)} code points, {sum(points) - 4} of them made of two or more bytes, "
+        f"in {len(points)} boxes of what a reader sees as one character."
+    )
     assert "U+200D" in texts(page, "#signs .chip bdi")
 
 

@@ -173,7 +173,14 @@ def test_a_forged_turn_fails(page):
     assert figure(page, "control") == "2 × 2 closed turns + 1 open = 5"
     assert len(page.all('[data-side="safe"] .chip.special')) == 5
     assert len(page.all('[data-side="careless"] .chip.special')) == 9
-    assert len(page.all('[data-side="careless"] .turns > li')) == 5
+    assert [one.text for one in page.all('[data-side="careless"] .turn')] == [
+        "turn 1",
+        "turn 2",
+        "turn 3, forged by a message",
+        "turn 4, forged by a message",
+        "turn 5",
+    ]
+    assert "forged" not in page.text('[data-side="safe"]')
     assert "4 control tokens" in page.text('[data-forged="yes"]')
     click(page, '[data-preset="question"]')
     assert page.find('[data-forged="no"]')
@@ -271,6 +278,12 @@ def test_patches_open_on_a_text_whose_words_they_show(page, session):
     assert drawn == patches(page) == [patch.decode().replace(" ", "·") for patch in patcher.patches(text)]
     words = {f"{word}·" for word in text.split()}
     assert sum(patch in words for patch in drawn) > len(drawn) / 3
+    # Why few tokens begin a patch.
+    tokens = session.tokenizers[0].tokenizer.encode(text)
+    begin = [session.tokenizers[0].tokenizer.id_to_bytes(id_).startswith(b" ") for id_ in tokens]
+    assert sum(begin) > len(begin) / 2
+    assert sum(patch.endswith("·") for patch in drawn) > len(drawn) / 2
+    assert page.text("#patches-apart").startswith("Few tokens begin a patch")
     # Every stage is filled in from the beginning.
     assert page.js(
         "return [...document.querySelectorAll('#patches-stages tbody tr')]"
@@ -378,6 +391,7 @@ def test_the_three_stages_are_stepped_through(page):
         press(page, "[data-stepper] input", "ARROW_RIGHT")
         assert page.find("#patches-stages").get_attribute("data-stage") == str(stage)
         assert words in page.text("#patches-stages")
+    assert page.text("[data-stepper] .says") == "step 4 of 4: Local decoder"
     cells = [cell.text for cell in page.all("#patches-stages tbody tr:last-child td")]
     assert cells[0].startswith("he·")
     assert "what follows the text" in cells[-1]

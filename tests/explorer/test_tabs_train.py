@@ -26,6 +26,13 @@ def test_train_opens_on_a_text_that_repeats(page):
             f"no: {step.count - other.count} fewer" if other.count < step.count else "tied, loses by the rule"
             for other in step.runners_up
         ]
+        assert page.text("#round h2").startswith(f"Next, merge {number + 1}: ")
+        assert page.text("#round h2").endswith(f", id {step.result}")
+        more = step.tied - 1 - cells.count("tied, loses by the rule")
+        said = {0: [], 1: ["and 1 more pair occurs as often"]}.get(
+            more, [f"and {more} more pairs occur as often"]
+        )
+        assert texts(page, "#more-tied") == said
     step_to(page, len(steps))
     assert chips(page, "#vocabulary")[::-1] == learned
     assert chips(page, "#sample") == visible(tok, tok.encode(text))

@@ -121,13 +121,14 @@ class Shell {
     this.cards = el("section", { id: "cards", "aria-label": "Try this" });
     this.figures = el("dl", { id: "strip", "aria-label": "Figures of the text" });
     this.about = el("p", { class: "about" });
+    const signs = el("p", { class: "note signs-key" }, "In the boxes: · a space, ↵ a new line, → a tab, ⟨E2 98⟩ bytes that are only a part of a character.");
     this.alert = el("div", { id: "alert", role: "alert" });
     this.root = el("div", { id: "picture" });
     this.details = el("aside", { id: "inspector", "aria-label": "Details", "aria-live": "polite" });
     this.status = el("p", { class: "unseen", role: "status" });
     this.choose = el("label", { class: "choose" }, "Tokenizer ", this.menu);
     this.box = el("div", { id: "box" }, el("div", { class: "row" }, this.label, this.source.live && this.examples), this.area, this.whose);
-    const stage = el("main", { id: "stage", role: "tabpanel", tabindex: "-1" }, this.about, this.alert, this.root, this.details);
+    const stage = el("main", { id: "stage", role: "tabpanel", tabindex: "-1" }, this.about, signs, this.alert, this.root, this.details);
     this.stage = stage;
     fill(document.getElementById("app"),
       el("header", null, heading, this.choose, el("div", { class: "tools" }, this.source.live && this.share, help, themeButton())),

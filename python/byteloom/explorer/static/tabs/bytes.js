@@ -76,10 +76,10 @@ export function render(root, ctx) {
   const { records, view } = ctx;
   const { characters, counts } = records;
   settle(root,
-    el("p", { class: "counter" }, "Unknown bytes: ", el("strong", { id: "unknown" }, count(records.unknown)), ` of ${count(counts.bytes)}. `,
+    memo(drawn, "counter", [records.unknown, counts, characters], () => el("p", { class: "counter" }, "Unknown bytes: ", el("strong", { id: "unknown" }, count(records.unknown)), ` of ${count(counts.bytes)}. `,
       el("span", { class: "soft" }, records.unknown > 0
         ? "This tokenizer is made of characters and has no token for some of these."
-        : `${plural(counts.characters, "character")}, ${count(counts.wide)} of them made of two or more bytes.`)),
+        : `${plural(counts.characters, "code point")}, ${count(counts.wide)} of them made of two or more bytes${records.left_out > 0 ? "" : boxes(characters)}.`))),
     memo(drawn, "cells", [characters, ctx.options, view], () => cells(ctx)),
     memo(drawn, "tokens", records.tokens, () => tokens(ctx)),
     records.left_out > 0 && el("p", { class: "note" }, `Drawn are the first ${count(characters.length)} characters; the figures are of all ${count(counts.characters)}.`),
@@ -97,7 +97,8 @@ function cells(ctx) {
 
   const stage = el("div", { id: "signs" });
   const told = el("div", { id: "cut-result" });
-  const slider = el("input", { type: "range", id: "cut", min: 0, max: size, step: 1, value: cut, "aria-label": "Cut behind byte", on: { input: () => { cut = Number(slider.value); ctx.remember({ cut }); mark(); } } });
+  const slider = el("input", { type: "range", id: "cut", min: 0, max: size, step: 1, value: cut, "aria-label": "Cut after byte", on: { input: () => { cut = Number(slider.value); ctx.remember({ cut }); mark(); } } });
+  const number = el("span", { id: "cut-at" });
   const bases = Object.entries(BASES).map(([id, name]) => el("button", { type: "button", id: `base-${id}`, "aria-pressed": String(base === id), on: { click: () => choose(id) } }, name));
 
   function choose(id) {
@@ -121,20 +122,21 @@ function cells(ctx) {
   }
   function tell() {
     slider.setAttribute("aria-valuetext", `${plural(cut, "byte")} of ${count(size)}`);
+    number.textContent = count(cut);
     fill(told, cutResult(records, cut, size));
   }
   draw();
   return [
     el("div", { class: "controls", role: "group", "aria-label": "How bytes are written" }, el("span", null, "Write bytes in"), bases),
     key(), stage,
-    size > 0 && [el("h2", null, "Cut here"), el("div", { class: "controls" }, el("label", { for: "cut" }, "Cut behind byte"), slider), told],
+    size > 0 && [el("h2", null, "Cut here"), el("div", { class: "controls" }, el("label", { for: "cut" }, el("span", null, "Cut after byte ", number)), slider), told],
   ];
 }
 
 function tokens(ctx) {
   return [
     el("h2", null, "The tokens over these bytes"),
-    el("p", { class: "soft" }, "Each box is one token with its id below. ⟨E2 98⟩ is a token that holds only a part of a character. The colours only tell neighbours apart."),
+    el("p", { class: "soft" }, "Each box is one token with its id below. The colours only tell neighbours apart."),
     strip(ctx.records.tokens.map((token, place) => () => chip(token, { shade: place, sub: String(token.id), inspect: () => ctx.inspect(el("div", null, facts([["token id", count(token.id)], ["bytes", hex(token.bytes)], ["place", `bytes ${token.span[0]} to ${token.span[1]}`]]))) })), { label: "Tokens", more: "tokens", first: 60 }),
   ];
 }
@@ -163,6 +165,12 @@ function written(byte, base) {
 }
 
 const role = (byte) => (byte < 0x80 ? null : byte < 0xc0 ? "cont" : "lead");
+
+/* How many boxes are drawn; unknown to a browser that cannot tell what belongs together. */
+function boxes(characters) {
+  if (characters.length === 0 || typeof Intl.Segmenter !== "function") return "";
+  return `, in ${plural(graphemes(characters).length, "box", "boxes")} of what a reader sees as one character`;
+}
 
 /* What a reader takes for one character: several code points that belong together. */
 function graphemes(characters) {

@@ -159,7 +159,7 @@ function tokenChip(token, inspect) {
 function turns(tokens, start) {
   const rows = [];
   tokens.forEach((token, place) => {
-    if (rows.length === 0 || (token.control && visibleBytes(token.bytes) === start && rows.at(-1).length > 0 && !onlyBos(rows.at(-1), start))) rows.push([]);
+    if (rows.length === 0 || (begins(token, start) && rows.at(-1).length > 0 && !onlyBos(rows.at(-1), start))) rows.push([]);
     rows.at(-1).push({ ...token, place });
   });
   return rows;
@@ -167,10 +167,37 @@ function turns(tokens, start) {
 
 const onlyBos = (row, start) => row.every((token) => token.control && visibleBytes(token.bytes) !== start);
 
-function stream(tokens, start, label, inspect) {
+const begins = (token, start) => token.control && visibleBytes(token.bytes) === start;
+
+/* At which bytes of the text turns begin, and how far the tokens reach. */
+function beginnings(tokens, start) {
+  const found = new Set();
+  let at = 0;
+  for (const token of tokens) {
+    if (begins(token, start)) found.add(at);
+    at += token.bytes.length / 2;
+  }
+  return { found, end: at };
+}
+
+/* The places of tokens that begin a turn where the structure begins none. */
+function forgedPlaces(tokens, built, start) {
+  const { found, end } = beginnings(built, start);
+  const forged = new Set();
+  let at = 0;
+  tokens.forEach((token, place) => {
+    if (begins(token, start) && at < end && !found.has(at)) forged.add(place);
+    at += token.bytes.length / 2;
+  });
+  return forged;
+}
+
+function stream(tokens, start, label, { inspect, forged = new Set() } = {}) {
   const rows = turns(tokens, start);
+  const isForged = (row) => row.some((token) => forged.has(token.place));
+  const turn = (row, i) => `turn ${i + 1}${isForged(row) ? ", forged by a message" : ""}`;
   return el("ol", { class: "turns", "aria-label": label }, rows.map((row, i) =>
-    el("li", null, el("small", { class: "turn" }, `turn ${i + 1}`), strip(row.map((token) => () => tokenChip(token, inspect)), { label: `${label}, turn ${i + 1}`, more: "tokens" }))));
+    el("li", null, el("small", { class: ["turn", isForged(row) && "strong"] }, turn(row, i)), strip(row.map((token) => () => tokenChip(token, inspect)), { label: `${label}, ${turn(row, i)}`, more: "tokens" }))));
 }
 
 function inspectToken(token, place) {
@@ -224,7 +251,7 @@ function drawStream(ctx) {
       ],
     }), el("p", { class: "note" }, "Loss mask 1: in training the model learns to write this token. Mask 0: it only reads it; the label −100 tells a loss function to leave the token out.")];
   }
-  return stream(encoding.tokens, format.start, "Tokens of the conversation", inspectToken);
+  return stream(encoding.tokens, format.start, "Tokens of the conversation", { inspect: inspectToken });
 }
 
 function drawCareless(ctx) {
@@ -234,15 +261,15 @@ function drawCareless(ctx) {
     return el("p", { class: "verdict ok", data: { forged: "no" } }, el("strong", null, "✓ No message spells a control token. "),
       "The careless way (write the conversation as one text, then look for control tokens in it) gives the same ids here.");
   }
-  const side = (title, words, tokens, controls, total, label, kind) => el("div", { class: ["side", kind], data: { side: kind } },
+  const side = (title, words, tokens, controls, total, label, kind, forged) => el("div", { class: ["side", kind], data: { side: kind } },
     el("h4", null, title), el("p", null, words),
     el("p", { class: "figure" }, `${plural(controls, "control token")} · ${plural(total, "token")}`),
-    stream(tokens.slice(0, 400), format.start, label));
+    stream(tokens.slice(0, 400), format.start, label, { forged }));
   return el("div", { class: "verdict alarm", data: { forged: "yes" } },
     el("p", null, el("strong", null, "⚠ A message spells control tokens. "), `Encoded by structure it stays text. The careless way makes ${plural(Math.abs(naive.control - built), "control token")} of it.`),
     el("div", { class: "side-by-side" },
       side("By structure", "The content of each message is encoded as ordinary text, whatever it spells. This is what byteloom does.", encoding.tokens, built, encoding.count, "Tokens by structure", "safe"),
-      side("The careless way", "The whole conversation is written as one text, and control tokens are looked for in it.", naive.tokens, naive.control, naive.count, "Tokens the careless way", "careless")));
+      side("The careless way", "The whole conversation is written as one text, and control tokens are looked for in it.", naive.tokens, naive.control, naive.count, "Tokens the careless way", "careless", forgedPlaces(naive.tokens, encoding.tokens, format.start))));
 }
 
 function lacking(ctx) {

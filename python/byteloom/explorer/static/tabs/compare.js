@@ -265,7 +265,8 @@ function costSection(ctx) {
     }),
     el("div", { class: "fields" },
       [["calls", "Calls a day"], ["answer", "Tokens of an answer"], ["window", "Tokens of the context window"]].map(([name, label]) =>
-        el("div", { class: "field number" }, el("label", { for: `compare-${name}` }, label), field(`compare-${name}`, label, state[name], (value) => { state[name] = name === "window" ? Math.max(1, value) : value; }, false)))),
+        el("div", { class: "field number" }, el("label", { for: `compare-${name}` }, label), field(`compare-${name}`, label, state[name], (value) => { state[name] = name === "window" ? Math.max(1, value) : value; }, false),
+          name === "answer" && el("small", { class: "hint" }, "An assumption, the same for all tokenizers: type what your answers take.")))),
     bill);
   results();
   return section;

@@ -222,17 +222,26 @@ function share(agreement) {
   return agreement.others ? `${count(agreement.both)} of ${count(agreement.others)}` : "–";
 }
 
+/* Whether spaces are why few tokens begin a patch: most patches end with one, and most tokens begin with one. */
+function apartBySpaces({ bytes, starts, token_starts: tokens, report }) {
+  const space = (at) => bytes.slice(2 * at, 2 * at + 2) === "20";
+  const most = (places) => 2 * places.filter(space).length > places.length;
+  const { both, others } = report.token_starts;
+  return 2 * both < others && most([...starts.slice(1), bytes.length / 2].map((end) => end - 1)) && most(tokens);
+}
+
 function figures(ctx) {
   const { report, tokens } = ctx.records;
   const named = (name, value) => el("span", { data: { figure: name } }, value);
-  return facts([
+  return [facts([
     ["patches", named("patches", count(report.patches))],
     ["mean size", named("mean", `${ratio(report.mean)} bytes`)],
     ["runs of the large model", named("compute", `${ratio(report.relative_compute)} × as many runs as bytes`)],
     ["tokens, for comparison", named("tokens", `${count(tokens)}, mean ${ratio(tokens ? report.bytes / tokens : null)} bytes`)],
     ["words that begin a patch", named("words", share(report.word_starts))],
     ["tokens that begin a patch", named("token-starts", share(report.token_starts))],
-  ], true);
+  ], true),
+  apartBySpaces(ctx.records) && el("p", { class: "note", id: "patches-apart" }, "Few tokens begin a patch: most patches end with a space, most tokens begin with one.")];
 }
 
 function histogram(report) {
@@ -324,7 +333,7 @@ function buildStages() {
   kept.ran = el("p", { class: "note" });
   const saved = Math.trunc(Number(context.view.stage)) || 0;
   kept.steps = stepper({
-    label: "The three stages", count: 4, value: Math.min(3, Math.max(0, saved)), speed: 1800, say: (i) => `${i + 1} of 4: ${STAGES[i][0]}`,
+    label: "The three stages", count: 4, value: Math.min(3, Math.max(0, saved)), speed: 1800, say: (i) => `step ${i + 1} of 4: ${STAGES[i][0].replace(/^\d · /, "")}`,
     onStep: (stage) => { context.view.stage = stage; context.remember({ stage }); drawStages(context); },
   });
   return el("section", { class: "below" }, el("h2", null, "The three stages of a byte-latent model"), kept.steps, kept.picture, kept.ran);
@@ -397,7 +406,7 @@ function render(root, ctx) {
   if (kept.all.parentNode !== kept.stage) fill(kept.stage, kept.all);
   const { rule, theta, rise } = ctx.options;
   const { bytes, entropies, starts, token_starts: tokens, units, rises } = records;
-  part(kept.figures, [records.report, records.tokens], () => figures(ctx));
+  part(kept.figures, [records.report, records.tokens, apartBySpaces(records)], () => figures(ctx));
   part(kept.words, [bytes, starts], () => patchStrip(ctx));
   if (!kept.dragging) part(kept.chart, [entropies, hasRise(ctx.options) && rises, rule, theta, rise, units, ctx.live], () => charts(ctx));
   if (kept.refocus) {

@@ -161,16 +161,18 @@ function drawRound(records, done) {
       done > 0 && " Go back to watch a merge being chosen.")];
   }
   const tied = step.tied > 1;
+  const more = step.tied - 1 - step.runners_up.filter((other) => other.count === step.count).length;
   const tie = (other) => (other.count === step.count ? "tied, loses by the rule" : `no: ${count(step.count - other.count)} fewer`);
   const rows = [
     { place: el("span", { class: "nowrap" }, "→ next"), pair: pair(step), count: step.count, tie: tied ? "tied, wins by the rule" : "no: the most frequent", ids: `${step.left.id}, ${step.right.id}`, _class: "on" },
     ...step.runners_up.map((other, place) => ({ place: place + 2, pair: pair(other), count: other.count, tie: tie(other), ids: `${other.left.id}, ${other.right.id}` })),
   ];
   return [
-    el("h2", null, `Merge ${count(done + 1)}: `, pair(step), " → ", chip(step.result, { kind: "plain" }), ` id ${step.result.id}`),
+    el("h2", null, `Next, merge ${count(done + 1)}: `, pair(step), " → ", chip(step.result, { kind: "plain" }), `, id ${step.result.id}`),
     el("p", { id: "reason" }, reason(records, step)),
     table({ caption: "The most frequent pairs", rows, sortable: false, columns: [
       { key: "place", title: "" }, { key: "pair", title: "pair" }, { key: "count", title: "times", number: true }, { key: "tie", title: "tie?" }, { key: "ids", title: "ids", format: (ids) => el("span", { class: "nowrap" }, ids) }] }),
+    more > 0 && el("p", { id: "more-tied" }, `and ${plural(more, "more pair occurs", "more pairs occur")} as often`),
     el("p", { class: "note" }, "A tie: two pairs occur equally often, more often than all others. Then the rule for ties decides, so that the same text always gives the same vocabulary."),
   ];
 }
@@ -221,12 +223,12 @@ function drawSample(records, done) {
 function drawCurve(records, done) {
   const points = records.curve.filter((point) => point.bytes_per_token !== null);
   if (points.length < 2) return null;
-  return lineChart({
+  return [lineChart({
     label: "Bytes per token at each vocabulary size", x: { title: "vocabulary size" }, y: { title: "bytes per token", from: 0 },
     series: [{ name: "bytes per token", points: points.map((point) => [point.vocab_size, point.bytes_per_token]) }],
     marks: [{ x: 256 + done, label: "" }], height: 220,
     onPick: (place) => kept.walk.firstChild?.stepper.go(points[place].merges),
-  });
+  }), el("p", { class: "note" }, "Measured on the text it was trained on.")];
 }
 
 function twin(records) {
