@@ -40,3 +40,20 @@ def change(page, css, value):
 
 def step_to(page, step):
     slide(page, ".stepper input", step)
+
+
+def figure(page, name):
+    return page.text(f'#picture [data-figure="{name}"]')
+
+
+def controls(page):
+    """How many solid blocks the conversation's stream shows."""
+    return len(page.all("[data-stream] .chip.special"))
+
+
+def patches(page):
+    """The patches as the page draws them."""
+    return page.js(
+        "return [...document.querySelectorAll('.strip.bytes .patch')].map("
+        "(patch) => [...patch.querySelectorAll('.byte')].map((byte) => byte.textContent).join(''))"
+    )

@@ -9,28 +9,12 @@ import pytest
 import byteloom as bl
 from byteloom.explorer.assets import asset_text, literal
 from byteloom.explorer.views._sample import SAMPLE
+from explorer_page import controls, figure, patches
 
 TABS = ("chat", "patches", "compare", "vocabulary")
 DEMO = "the model predicts the next token"
 MODEL = {"train": "models", "order": 4, "smoothing": "backoff"}
 CARDS = [(tab, card["id"]) for tab in TABS for card in literal(asset_text(f"tabs/{tab}.js"), "cards")]
-
-
-def figure(page, name):
-    return page.text(f'#picture [data-figure="{name}"]')
-
-
-def controls(page):
-    """How many solid blocks the conversation's stream shows."""
-    return len(page.all("[data-stream] .chip.special"))
-
-
-def patches(page):
-    """The patches as the page draws them."""
-    return page.js(
-        "return [...document.querySelectorAll('.strip.bytes .patch')].map("
-        "(patch) => [...patch.querySelectorAll('.byte')].map((byte) => byte.textContent).join(''))"
-    )
 
 
 def press(page, css, key):
