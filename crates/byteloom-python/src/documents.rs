@@ -177,65 +177,32 @@ pub trait Feed: Send {
     ) -> Result<()>;
 }
 
-impl Feed for Trainer {
-    fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
-        self.feed_documents(documents, hook)
-    }
+/// Each of them has these methods of its own.
+macro_rules! feed {
+    ($($learner:ty),*) => {$(
+        impl Feed for $learner {
+            fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
+                self.feed_documents(documents, hook)
+            }
 
-    fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
-        self.feed_file(path, invalid, hook)
-    }
+            fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
+                self.feed_file(path, invalid, hook)
+            }
 
-    fn feed_reader(
-        &mut self,
-        reader: &mut (dyn Read + Send),
-        path: &Path,
-        invalid: InvalidUtf8,
-        hook: &mut Hook<'_>,
-    ) -> Result<()> {
-        self.feed_reader(reader, path, invalid, hook)
-    }
+            fn feed_reader(
+                &mut self,
+                reader: &mut (dyn Read + Send),
+                path: &Path,
+                invalid: InvalidUtf8,
+                hook: &mut Hook<'_>,
+            ) -> Result<()> {
+                self.feed_reader(reader, path, invalid, hook)
+            }
+        }
+    )*};
 }
 
-impl Feed for Training {
-    fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
-        self.feed_documents(documents, hook)
-    }
-
-    fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
-        self.feed_file(path, invalid, hook)
-    }
-
-    fn feed_reader(
-        &mut self,
-        reader: &mut (dyn Read + Send),
-        path: &Path,
-        invalid: InvalidUtf8,
-        hook: &mut Hook<'_>,
-    ) -> Result<()> {
-        self.feed_reader(reader, path, invalid, hook)
-    }
-}
-
-impl Feed for Counting {
-    fn feed_documents(&mut self, documents: &[&[u8]], hook: &mut Hook<'_>) -> Result<()> {
-        self.feed_documents(documents, hook)
-    }
-
-    fn feed_file(&mut self, path: &Path, invalid: InvalidUtf8, hook: &mut Hook<'_>) -> Result<()> {
-        self.feed_file(path, invalid, hook)
-    }
-
-    fn feed_reader(
-        &mut self,
-        reader: &mut (dyn Read + Send),
-        path: &Path,
-        invalid: InvalidUtf8,
-        hook: &mut Hook<'_>,
-    ) -> Result<()> {
-        self.feed_reader(reader, path, invalid, hook)
-    }
-}
+feed!(Trainer, Training, Counting);
 
 /// Feeds everything that `documents` gives, in order.
 pub fn feed_all(

@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use once_cell::race::OnceBox;
 
 use crate::error::Result;
+use crate::pretokenize::simd_path;
 use crate::spec::{Alphabet, TokenizerSpec};
 use crate::token::{Rank, TokenId};
 use crate::utf8::unit_len;
@@ -166,11 +167,11 @@ enum Path {
 }
 
 impl Path {
-    /// The one that the environment asks for with `BYTELOOM_SIMD`, or the best this CPU has.
+    /// The one that goes with the path of the pre-tokenizers, which the environment may force.
     fn chosen() -> Self {
-        match std::env::var("BYTELOOM_SIMD").as_deref() {
-            Ok("scalar") => Self::Plain,
-            Ok("portable") => Self::Portable,
+        match simd_path() {
+            "scalar" => Self::Plain,
+            "portable" => Self::Portable,
             _ => Self::best(),
         }
     }
