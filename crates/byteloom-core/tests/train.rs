@@ -7,7 +7,9 @@ use byteloom_core::pretokenize::PreTokenizer;
 use byteloom_core::special::SpecialMatcher;
 use byteloom_core::train::bpe::{Options, PairOrder, learn, learn_traced};
 use byteloom_core::train::words::Words;
-use byteloom_core::train::{Learned, PretokenCounts, Stopped, TieBreak, TraceStep, TrainConfig, Trainer};
+use byteloom_core::train::{
+    Learned, PretokenCounts, Stopped, TieBreak, TraceStep, TrainConfig, Trainer, Unfinished,
+};
 
 /// Runners-up that a trace tells of here.
 const RUNNERS_UP: usize = 3;
@@ -23,7 +25,7 @@ fn recount(
 ) -> Learned {
     let mut words = corpus.to_vec();
     let mut spelled: Vec<Vec<u32>> = (0..base).map(|symbol| vec![symbol]).collect();
-    let (mut merges, mut counts, mut trace) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut merges, mut counts, mut tied, mut trace) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let stopped = loop {
         let mut pairs: HashMap<(u32, u32), (u64, usize)> = HashMap::new();
         let mut place = 0;
@@ -48,8 +50,10 @@ fn recount(
             break Stopped::MinFrequency;
         }
         let next = ranking[1..].iter().filter(|(_, (count, _))| *count >= options.min_frequency);
+        let as_often = ranking.iter().filter(|(_, (other, _))| *other == count).count() as u64;
+        tied.push(as_often > 1);
         trace.push(TraceStep {
-            tied: ranking.iter().filter(|(_, (other, _))| *other == count).count() as u64,
+            tied: as_often,
             runners_up: next.map(|&(pair, (count, _))| (pair, count)).take(RUNNERS_UP).collect(),
         });
         let new = base + merges.len() as u32;
@@ -67,7 +71,13 @@ fn recount(
         merges.push((left, right));
         counts.push(count);
     };
-    Learned { base, merges, counts, stopped, trace: Some(trace) }
+    let mut unfinished = Unfinished::default();
+    for (word, weight) in words.iter().filter(|(word, _)| word.len() > 1) {
+        unfinished.words += 1;
+        unfinished.weight += weight;
+        unfinished.pairs += weight * (word.len() as u64 - 1);
+    }
+    Learned { base, merges, counts, tied, unfinished, stopped, trace: Some(trace) }
 }
 
 fn smallest((left, right): (u32, u32), _: usize) -> (u64, u64) {

@@ -19,6 +19,7 @@ use super::progress::{Hook, Pacer, Progress, Stage};
 use super::queue::{Queue, Ranked};
 use super::taken::Taken;
 use super::trace::{TraceStep, Tracer};
+use super::unfinished::{Unfinished, unfinished};
 use super::words::{Cell, Sized, Weights, Words};
 use crate::error::{Error, Result};
 use crate::prefetch::prefetch;
@@ -79,6 +80,10 @@ pub struct Learned {
     pub merges: Vec<(u32, u32)>,
     /// How often each merge's pair occurred when it was merged, overlaps included.
     pub counts: Vec<u64>,
+    /// Whether another pair occurred as often then, so that the rule for ties decided.
+    pub tied: Vec<bool>,
+    /// What the merges leave in more than one piece.
+    pub unfinished: Unfinished,
     /// Why there are no more.
     pub stopped: Stopped,
     /// How each merge was chosen, where that was asked for.
@@ -139,14 +144,18 @@ fn run<C: Cell>(
     pacer: &mut Pacer<'_>,
 ) -> Result<Learned> {
     let mut learner = Learner::new(cells, weights, base, options, tracer, pacer)?;
+    let mut tied = Vec::new();
     while learner.merges.len() < options.merges {
-        let Some(pair) = learner.queue.pop(learner.floor.value(), &mut learner.state) else { break };
+        let floor = learner.floor.value();
+        let Some(pair) = learner.queue.pop(floor, &mut learner.state) else { break };
+        tied.push(learner.queue.is_tied(learner.state.count(pair), floor, &mut learner.state));
         learner.merge(pair, pacer)?;
     }
     pacer.call(learner.progress())?;
     let stopped = learner.stopped();
+    let unfinished = unfinished(&learner.state.cells, &learner.state.lengths, &learner.weights);
     let trace = learner.tracer.map(|tracer| tracer.steps);
-    Ok(Learned { base, merges: learner.merges, counts: learner.counts, stopped, trace })
+    Ok(Learned { base, merges: learner.merges, counts: learner.counts, tied, unfinished, stopped, trace })
 }
 
 /// Refuses options that no training can meet.

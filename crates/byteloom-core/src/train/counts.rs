@@ -280,6 +280,12 @@ impl PretokenCounts {
         self.iter().map(|(pretoken, _)| pretoken.len()).sum()
     }
 
+    /// The bytes of all pre-tokens, each as often as it occurs; 2^64 - 1 where that is more.
+    pub fn bytes(&self) -> u64 {
+        let sizes = self.iter().map(|(pretoken, count)| count.saturating_mul(pretoken.len() as u64));
+        sizes.fold(0, u64::saturating_add)
+    }
+
     fn total_with(&self, count: u64) -> Result<u64> {
         sum_of_counts(self.total, count)
     }

@@ -19,6 +19,7 @@ mod symbols;
 mod taken;
 mod tie;
 mod trace;
+mod unfinished;
 pub mod words;
 
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use store::{CountConfig, CountFigures, CountStore, Counting};
 pub use symbols::Symbols;
 pub use tie::TieBreak;
 pub use trace::TraceStep;
+pub use unfinished::Unfinished;
 
 use crate::error::{Error, Result};
 use crate::pretokenize::PreTokenizer;
@@ -94,6 +96,8 @@ pub struct TrainReport {
     pub pretokens: u64,
     /// Distinct pre-tokens.
     pub unique_pretokens: usize,
+    /// Bytes of all pre-tokens counted: the text without special tokens.
+    pub pretoken_bytes: u64,
     /// Places where the text spelled a special token.
     pub special_tokens_seen: u64,
     /// Bytes of files replaced because they were not UTF-8.
@@ -317,6 +321,7 @@ impl Trainer {
         let counts = std::mem::take(counter.counts()?);
         drop(counter);
         let (pretokens, unique_pretokens) = (counts.total(), counts.len());
+        let pretoken_bytes = counts.bytes();
         let numbers = Numbers::new(config.symbols, config.tie_break, &counts)?;
         let words = numbers.words(&counts, config.merges, &mut Pacer::new(hook))?;
         let longest = match config.symbols {
@@ -349,6 +354,7 @@ impl Trainer {
             bytes,
             pretokens,
             unique_pretokens,
+            pretoken_bytes,
             special_tokens_seen,
             invalid_bytes,
             merges: learned.merges.len(),

@@ -89,6 +89,29 @@ impl Queue {
         }
     }
 
+    /// Whether another pair has `count`, that of the pair taken out last and not changed since.
+    pub(super) fn is_tied(&mut self, count: u64, floor: u64, pairs: &mut impl Ranked) -> bool {
+        // A pair of this count was never filed under another: it stands where the last one was taken from.
+        if count >= BUCKETS as u64 {
+            while let Some(&(filed, _, pair)) = self.large.peek() {
+                if filed < count || pairs.count(pair) == count {
+                    return filed == count;
+                }
+                self.large.pop();
+                self.refile(pair, floor, pairs);
+            }
+        } else {
+            while let Some(&Reverse((_, pair))) = self.current.peek() {
+                if pairs.count(pair) == count {
+                    return true;
+                }
+                self.current.pop();
+                self.refile(pair, floor, pairs);
+            }
+        }
+        false
+    }
+
     fn refile(&mut self, pair: u32, floor: u64, pairs: &mut impl Ranked) {
         if pairs.count(pair) >= floor {
             self.push(pair, pairs);
@@ -131,6 +154,9 @@ mod tests {
                     .min_by_key(|&pair| (Reverse(pairs.0[pair as usize]), pair ^ 5));
                 assert_eq!(queue.pop(2, &mut pairs), best);
                 let Some(best) = best else { break };
+                let count = pairs.0[best as usize];
+                let tied = pairs.0.iter().filter(|&&other| other == count).count() > 1;
+                assert_eq!(queue.is_tied(count, 2, &mut pairs), tied);
                 pairs.0[best as usize] = 0;
                 for _ in 0..random(8) {
                     let falls = random(60) as usize;

@@ -235,9 +235,12 @@ impl Weights {
             .collect();
     }
 
-    /// The words as (cells, weight), before [`Self::index`]; `cells` is how many there are in all.
+    /// The words as (cells, weight); `cells` is how many there are in all.
     pub(super) fn iter(&self, cells: usize) -> impl Iterator<Item = (Range<usize>, u64)> {
-        let words = &self.words;
+        let words = match self.words.split_last() {
+            Some((last, words)) if last.start == u32::MAX => words, // put there by `index`
+            _ => &self.words,
+        };
         words.iter().enumerate().map(move |(index, word)| {
             let end = words.get(index + 1).map_or(cells, |next| next.start as usize) - 1;
             (word.start as usize..end, word.weight())
@@ -294,6 +297,7 @@ mod tests {
             let expected: Vec<_> = weights.iter(cells.len()).collect();
             assert_eq!(expected.len(), 196, "four words of one symbol teach nothing");
             weights.index(cells.len());
+            assert_eq!(weights.iter(cells.len()).collect::<Vec<_>>(), expected);
             for (range, weight) in expected {
                 assert!(cells[range.start - 1].0 && cells[range.end].0);
                 for position in range {

@@ -1,0 +1,35 @@
+//! What a training leaves in more than one piece: how well its vocabulary covers the text it was learned from.
+
+use super::words::{Cell, Weights};
+
+/// The words that are more than one symbol when training ends. All others, those of one initial symbol among them,
+/// are a token each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unfinished {
+    /// How many distinct ones there are.
+    pub words: u64,
+    /// How often they occur in all.
+    pub weight: u64,
+    /// Pairs left in them, each as often as its word occurs: one less a word than symbols.
+    pub pairs: u64,
+}
+
+/// Counts them; `lengths` are those of the symbols, in cells.
+pub(super) fn unfinished<C: Cell>(cells: &[C], lengths: &[u32], weights: &Weights) -> Unfinished {
+    let mut found = Unfinished::default();
+    for (word, weight) in weights.iter(cells.len()) {
+        let mut at = word.start;
+        let mut symbols = 0;
+        while at < word.end {
+            at += lengths[cells[at].symbol() as usize] as usize;
+            symbols += 1;
+        }
+        if symbols > 1 {
+            found.words += 1;
+            // Words were refused where the sum of weight × pairs leaves 64 bits, and it only fell since.
+            found.weight += weight;
+            found.pairs += weight * (symbols - 1);
+        }
+    }
+    found
+}
