@@ -1,7 +1,7 @@
 """Counts and trains on a text larger than the memory it may take, and says what that takes.
 
     python benchmarks/large.py corpus DATA TEXT           # a GB of DATA's corpora, over and over, varied
-    python benchmarks/large.py run TEXT                   # three limits of memory, and training without counts
+    python benchmarks/large.py run TEXT                   # under three limits, and without counts
     python benchmarks/large.py run TEXT --limits 64MB --rules huggingface
 
 DATA is a folder with `english.txt`, `code.txt`, `multi.txt` and `cjk.txt`. Their first turn is as it is; in
@@ -10,7 +10,7 @@ before, as new text does. The same DATA gives the same TEXT.
 
 `run` counts TEXT under each limit, then trains on the counts, and trains on TEXT itself, with each rule for
 ties; every step is a fresh process. Merges must be the same with all of them, or the script says so and ends
-with 1. Peaks are of the whole process, of which the interpreter and the package are about 40 MiB.
+with 1. Peaks are what the step added to the memory of the process, the interpreter and the package left out.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import byteloom
 from speed import memory
 from speed.texts import CORPORA, SEPARATOR
+
+import byteloom
 
 CHANGED = 200
 """One letter in so many changes."""
@@ -47,7 +48,9 @@ def varied(text: bytes, seed: int) -> bytes:
     small = places[(here >= ord("a")) & (here <= ord("z"))]
     raw[small] = random.integers(ord("a"), ord("z") + 1, len(small))
     # D0 and D1 lead Cyrillic letters of two bytes; E4 to E8 characters of three, nearly all of them Han.
-    last = places[(before == 0xD0) | (before == 0xD1) | ((first >= 0xE4) & (first <= 0xE8) & (here & 0xC0 == 0x80))]
+    last = places[
+        (before == 0xD0) | (before == 0xD1) | ((first >= 0xE4) & (first <= 0xE8) & (here & 0xC0 == 0x80))
+    ]
     raw[last] = random.integers(0x80, 0xC0, len(last))
     return raw.tobytes()
 
@@ -71,6 +74,7 @@ def step(job: dict[str, Any]) -> dict[str, Any]:
     threads, text, kept = job["threads"], Path(job["text"]), Path(job["counts"])
     figures: dict[str, Any] = {}
     data: Any = text
+    before = memory.resident() or 0
     start = time.perf_counter()
     if job["step"] == "count":
         counts = byteloom.PretokenCounts(
@@ -89,7 +93,7 @@ def step(job: dict[str, Any]) -> dict[str, Any]:
         figures["seconds"] = time.perf_counter() - start
         figures["merges"] = hashlib.sha256(repr(tok.merges).encode()).hexdigest()[:16]
     peak = memory.peak()
-    return figures | {"peak": None if peak is None else peak / MIB}
+    return figures | {"peak": None if peak is None else (peak - before) / MIB}
 
 
 def fresh(**job: Any) -> dict[str, Any]:

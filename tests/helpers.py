@@ -60,9 +60,9 @@ def train_quietly(data, vocab_size, **options):
 
 
 def kept_report(tok):
-    """The part of the training report that files and pickles hold: all but the counts of the merges."""
+    """The part of the training report that files and pickles hold: all but the figures of the merges."""
     report = tok.training_report
-    return report and {key: value for key, value in report.items() if key != "counts"}
+    return report and {key: value for key, value in report.items() if key not in ("counts", "tied")}
 
 
 @contextmanager

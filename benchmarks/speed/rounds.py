@@ -175,19 +175,19 @@ def best(rounds: list[dict[str, Any]], metric: str, unit: str) -> float | None:
     return max(found) if higher_is_better(unit) else min(found)
 
 
-def reference(cell: Cell) -> str | None:
-    """The checksum that others must have: of tiktoken where it ran, else ours."""
+def references(cell: Cell) -> set[str]:
+    """The checksums that others may have: of tiktoken where it ran, else ours, by each rule of trainers."""
     for name in (REFERENCE, OURS):
         for figures in cell["peers"].get(name, {}).get("rounds", []):
             if "checksum" in figures:
-                return str(figures["checksum"])
-    return None
+                return {figures["checksum"], *figures.get("other checksums", [])}
+    return set()
 
 
 def summarize(cell: Cell) -> None:
     """Fills in the best of all rounds, whether results are the same, and how many times better ours is."""
     metrics = SHAPES[cell["shape"]].metrics
-    wanted = reference(cell)
+    wanted = references(cell)
     for peer in cell["peers"].values():
         rounds = peer["rounds"]
         peer["best"] = {
@@ -197,7 +197,7 @@ def summarize(cell: Cell) -> None:
         }
         sums = {figures["checksum"] for figures in rounds if "checksum" in figures}
         # None: nothing that could be compared, as merges under another rule for ties.
-        peer["same"] = sums == {wanted} if sums else None
+        peer["same"] = len(sums) == 1 and sums <= wanted if sums else None
         peer["counts"] = peer["same"] is not False and all(
             figures.get("same work", True) for figures in rounds
         )

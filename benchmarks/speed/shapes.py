@@ -13,7 +13,7 @@ from typing import Any
 
 from speed import memory, texts
 from speed.rivals import RIVALS, Methods
-from speed.trainers import TRAINERS
+from speed.trainers import TRAINERS, byteloom_by_rules, byteloom_tokens
 
 MIB = 1 << 20
 
@@ -236,11 +236,20 @@ def measure_train(job: Job) -> dict[str, Any]:
         figures["peak"] = peak / MIB
     tokens = trainer.tokens(result, job.vocab_size)
     if tokens is not None:
-        sums = 0
-        for token in tokens:
-            sums = zlib.crc32(len(token).to_bytes(4, "little") + token, sums)
-        figures["checksum"] = f"{sums:08x}"
+        figures["checksum"] = f"{checksum_of_tokens(tokens)} by {trainer.rules}"
+    if job.peer == "byteloom":
+        others = byteloom_by_rules(path, job.vocab_size, job.threads)
+        figures["other checksums"] = [
+            f"{checksum_of_tokens(byteloom_tokens(tok))} by {rules}" for rules, tok in others.items()
+        ]
     return figures
+
+
+def checksum_of_tokens(tokens: list[bytes]) -> str:
+    sums = 0
+    for token in tokens:
+        sums = zlib.crc32(len(token).to_bytes(4, "little") + token, sums)
+    return f"{sums:08x}"
 
 
 PASSES = {"first": "MB/s", "second": "MB/s"}

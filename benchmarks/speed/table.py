@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,8 @@ from speed.trainers import TRAINERS
 
 START = "<!-- speed: made by benchmarks/report.py -->"
 END = "<!-- /speed -->"
+TRAINING_START = "<!-- training: made by benchmarks/report.py -->"
+TRAINING_END = "<!-- /training -->"
 
 
 def number(figure: float) -> str:
@@ -117,10 +120,47 @@ def markdown(results: dict[str, Any]) -> str:
     return "\n".join([*lines, "", conditions(results), ""])
 
 
-def replaced(document: str, block: str) -> str:
+def training(results: dict[str, Any]) -> str:
+    """Medians of seconds and peak of every trainer, and how many times ours they are.
+
+    Medians, since a best of more rounds is a better one, and slow peers are run less often.
+    """
+
+    def median(peer: dict[str, Any], metric: str) -> float:
+        return statistics.median(figures[metric] for figures in peer["rounds"])
+
+    found = [cell for cell in results["cells"] if cell["shape"] == "train"]
+    names = list(dict.fromkeys(name for cell in found for name in cell["peers"]))
+    lines = [f"| text, threads | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
+    for cell in found:
+        ours = cell["peers"][OURS]
+        row = [f"{cell['corpus']}, {cell['threads']}"]
+        for name in names:
+            peer = cell["peers"].get(name, {"rounds": []})
+            if not peer["rounds"]:
+                row.append("")
+                continue
+            text = f"{number(median(peer, 'seconds'))} s, {number(median(peer, 'peak'))} MiB"
+            if name != OURS:
+                seconds, peak = (
+                    median(peer, metric) / median(ours, metric) for metric in ("seconds", "peak")
+                )
+                text += f" ({seconds:.1f}\u00d7, {peak:.1f}\u00d7)"
+            row.append(text + {True: "", False: " !", None: " ?"}[peer["same"]])
+        lines.append("| " + " | ".join(row) + " |")
+    sizes = sorted({cell["vocab_size"] for cell in found})
+    about = (
+        f"{' and '.join(f'{size:,}' for size in sizes)} tokens; medians of all rounds. In brackets: how many "
+        "times byteloom's seconds and memory. `!` marks other tokens than byteloom's by the same rules, `?` "
+        "tokens that are not compared."
+    )
+    return "\n".join([*lines, "", about, "", conditions(results).split(" One thread unless said")[0], ""])
+
+
+def replaced(document: str, block: str, markers: tuple[str, str] = (START, END)) -> str:
     """The document with the block between its markers."""
-    before, start, rest = document.partition(START)
-    _, end, after = rest.partition(END)
+    before, start, rest = document.partition(markers[0])
+    _, end, after = rest.partition(markers[1])
     if not start or not end:
-        raise ValueError(f"has no {START} … {END}")
-    return f"{before}{START}\n{block}{END}{after}"
+        raise ValueError(f"has no {markers[0]} … {markers[1]}")
+    return f"{before}{start}\n{block}{end}{after}"

@@ -32,7 +32,7 @@ def tokenizer_json(data: Path, name: str, cache: Path) -> Path:
     return made
 
 
-def _letters() -> dict[str, int]:
+def letters() -> dict[str, int]:
     """GPT-2's letters for bytes, the other way round."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
@@ -44,9 +44,9 @@ def ranks_and_pattern(path: Path) -> tuple[dict[bytes, int], str]:
     """What tiktoken takes: the rank of each token that is no added one, and the regex."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     added = {token["content"] for token in content["added_tokens"]}
-    letters = _letters()
+    byte_of = letters()
     ranks = {
-        bytes(letters[letter] for letter in token): rank
+        bytes(byte_of[letter] for letter in token): rank
         for token, rank in content["model"]["vocab"].items()
         if token not in added
     }

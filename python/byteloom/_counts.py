@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _native
-from ._training import checked_names, document_iterator, expected_bytes, progress_callback
+from ._training import TrainingDocuments, checked_names, expected_bytes, progress_callback
 
 if TYPE_CHECKING:
     from ._training import Document
@@ -108,12 +109,14 @@ class PretokenCounts:
         >>> bl.PretokenCounts("low low").update("low").most_common(1)
         [(b'low', 2)]
         """
+        read = TrainingDocuments(data, errors)
         with progress_callback(progress) as callback:
             self._native.update(
-                document_iterator(data, errors),
+                iter(read),
                 errors=errors,
                 threads=threads,
                 expected_bytes=expected_bytes(data),
+                reading=read.reading,
                 progress=callback,
             )
         return self
@@ -261,10 +264,11 @@ class PretokenCounts:
         """What was counted, as plain data.
 
         `documents`, `bytes`, `invalid_bytes` (replaced), `pretokens`, `unique_pretokens`, `dropped_pretokens`
-        (by `prune`), `special_tokens_seen`, `ordered` (whether it is known which came first), and
-        `spilled_bytes` (in temporary files).
+        (by `prune`), `special_tokens_seen`, `ordered` (whether it is known which came first),
+        `spilled_bytes` (in temporary files), and `reading`, what readers of files gave and left out, as in
+        `Tokenizer.training_report`.
         """
-        return self._native.info()
+        return self._native.info() | {"reading": json.loads(self._native._reading())}  # noqa: SLF001 - its own
 
     def __len__(self) -> int:
         """How many distinct pre-tokens there are."""

@@ -104,8 +104,10 @@ class Tokenizer(SavingTokenizer, Explained):
                 `"strict"` raises, `"replace"` puts U+FFFD in their place and counts the bytes in the report,
                 `"keep"` learns from the bytes of files as they are. `bytes` are always taken as they are.
             threads: Threads that count pre-tokens; all processors by default. Results do not depend on it.
-            progress: `True` shows a bar on stderr; a callable receives a dict with `stage`, `done`, `total`
-                and `seconds` several times a second.
+            progress: `True` shows a bar on stderr; a callable receives a dict several times a second: `stage`
+                (`"count"`, `"sort"` or `"merge"`), `done` and `total` (bytes, pre-tokens or merges),
+                `seconds` since the start, `rate` (a second, in this stage) and seconds `left` in it. `total`
+                and `left` are `None` where it is not known how much there is, `rate` where nothing is done.
             cache_bytes: Memory that the new tokenizer may use to remember pre-tokens; see `with_cache_bytes`.
             trace: Keep how each merge was chosen; see `training_trace`. Costs nothing where it is off.
             allow_fewer: Whether fewer tokens than `vocab_size` are expected, and no reason to warn.
@@ -139,17 +141,18 @@ class Tokenizer(SavingTokenizer, Explained):
             raise ValueError(message)
         # Here, and not above: what only training needs would cost every import.
         from ._training import (  # noqa: PLC0415
+            TrainingDocuments,
             checked_names,
-            document_iterator,
             expected_bytes,
             progress_callback,
             split_counts,
         )
 
         documents, counts = split_counts(data)
+        read = TrainingDocuments(documents, errors)
         with progress_callback(progress) as callback:
             native = _native.train(
-                document_iterator(documents, errors),
+                iter(read),
                 counts=counts,
                 vocab_size=vocab_size,
                 pattern=pattern,
@@ -167,6 +170,7 @@ class Tokenizer(SavingTokenizer, Explained):
                 errors=errors,
                 threads=threads,
                 expected_bytes=expected_bytes(documents),
+                reading=read.reading,
                 progress=callback,
                 cache_bytes=cache_bytes,
                 trace=trace,
@@ -459,23 +463,33 @@ class Tokenizer(SavingTokenizer, Explained):
     def training_report(self) -> dict[str, Any] | None:
         """What training did, as plain data; `None` for a tokenizer that was not trained here.
 
-        Sizes (`documents`, `bytes`, `pretokens`, `unique_pretokens`), the options, `merges`, `stopped` (why
-        training ended) and `seconds` for each stage; with `trace=True` also `trace`, one list for each merge:
-        left id, right id, count, how many pairs had that count, and the runners-up as `[left, right, count]`
-        (`training_trace` makes records of it). The report is kept in saved files, and is no part of equality.
+        Sizes (`documents`, `bytes`, `pretokens`, `unique_pretokens`, `pretoken_bytes`), the options,
+        `merges`, `stopped` (why training ended), and:
 
-        `counts` says how often the pair of each merge occurred when it was merged. Files do not hold it,
-        nor do pickles: they would grow by a third.
+        - `ties`: of how many merges the rule for ties decided, since another pair occurred as often.
+        - `coverage`: how many `tokens` the text is in this vocabulary, `bytes_per_token`, and how many of its
+          pre-tokens (`whole_pretokens`) and of the distinct ones (`whole_unique_pretokens`) are one token.
+        - `reading`: what readers of files gave and left out, summed up, with the `reasons` of what was
+          `skipped`, as in the `stats` of `byteloom.documents`; `None` where text or plain files were given.
+        - `seconds`: to `read` documents, to `count` (plain files are read there), to `merge`, in `total`.
+        - with `trace=True`, `trace`: one list for each merge: left id, right id, count, how many pairs had
+          that count, and the runners-up as `[left, right, count]` (`training_trace` makes records of it).
+
+        The report is kept in saved files, and is no part of equality. Two lists are in neither files nor
+        pickles, which would grow by a third: `counts`, how often the pair of each merge occurred when it was
+        merged, and `tied`, whether another pair occurred as often.
 
         >>> import byteloom as bl
         >>> report = bl.Tokenizer.train("low lower", vocab_size=257).training_report
-        >>> report["bytes"], report["pretokens"], report["merges"], report["counts"]
-        (9, 2, 1, [2])
+        >>> report["bytes"], report["pretokens"], report["merges"], report["counts"], report["tied"]
+        (9, 2, 1, [2], [True])
+        >>> report["coverage"]["tokens"], report["coverage"]["whole_pretokens"]
+        (7, 0)
         """
         report: dict[str, Any] | None = self._facts().get("training")
-        counts = self._merge_counts()
-        if report is not None and counts is not None:
-            report["counts"] = counts
+        figures = self._merge_figures()
+        if report is not None and figures is not None:
+            report["counts"], report["tied"] = figures
         return report
 
     def info(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
     from ._counts import PretokenCounts
     from ._inputs import Documents
 
-__all__ = ["checked_names", "document_iterator", "expected_bytes", "progress_callback", "split_counts"]
+__all__ = [
+    "TrainingDocuments",
+    "checked_names",
+    "document_iterator",
+    "expected_bytes",
+    "progress_callback",
+    "split_counts",
+]
 
 Document = str | bytes | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
@@ -47,25 +55,59 @@ def checked_names(special_tokens: Any) -> list[str]:
     return names
 
 
-def document_iterator(data: Document | Iterable[Document], errors: str = "strict") -> Iterator[Any]:
+class TrainingDocuments:
+    """The documents of `data`, once, as `document_iterator` gives them, and what its readers left out."""
+
+    def __init__(self, data: Document | Iterable[Document], errors: str) -> None:
+        self._readers: list[Documents] = []
+        self._documents = document_iterator(data, errors, self._readers)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._documents
+
+    def reading(self) -> str | None:
+        """The sums of the figures of all readers as JSON; `None` if nothing was read through one.
+
+        Where faults were is not in it: files that are handed on should not name those of the trainer's disk.
+        """
+        sums: dict[str, Any] = {}
+        for reader in self._readers:
+            for name, value in reader.stats.to_dict().items():
+                if name == "reasons":
+                    reasons = sums.setdefault(name, {})
+                    for reason, number in value.items():
+                        reasons[reason] = reasons.get(reason, 0) + number
+                elif isinstance(value, bool):
+                    sums[name] = sums.get(name, False) or value
+                elif isinstance(value, int):
+                    sums[name] = sums.get(name, 0) + value
+        return json.dumps(sums) if sums else None
+
+
+def document_iterator(
+    data: Document | Iterable[Document], errors: str = "strict", readers: list[Documents] | None = None
+) -> Iterator[Any]:
     """The documents of `data`, one at a time, as the native readers take them.
 
     A path stands for the documents of its file: itself where that is one plain text, else what is in there.
+    What reads files goes to `readers`.
     """
+    readers = [] if readers is None else readers
     if isinstance(data, (str, bytes, bytearray, memoryview)):
         yield bytes(data) if isinstance(data, (bytearray, memoryview)) else data
     elif isinstance(data, os.PathLike):
-        yield from _documents_of(data, errors)
+        yield from _documents_of(data, errors, readers)
     elif isinstance(data, Iterable):
         if hasattr(data, "keys"):
             message = f"data must be documents, not a mapping ({type(data).__name__}); pass its values"
             raise TypeError(message)
         if _is_documents(data):
+            readers.append(data)
             yield from data.pieces(errors)
             return
         for document in data:
             if isinstance(document, os.PathLike):
-                yield from _documents_of(document, errors)
+                yield from _documents_of(document, errors, readers)
             else:
                 yield document
     else:
@@ -87,13 +129,14 @@ def _is_plain(path: os.PathLike[str]) -> bool:
     return source.kind == "text" and source.packing is None and os.path.isfile(name)  # noqa: PTH113
 
 
-def _documents_of(path: os.PathLike[str], errors: str) -> Iterator[Any]:
+def _documents_of(path: os.PathLike[str], errors: str, readers: list[Documents]) -> Iterator[Any]:
     if _is_plain(path):
         yield path
     else:
         from ._inputs import Documents  # noqa: PLC0415 - as above
 
-        yield from Documents(path, errors=errors).pieces(errors)
+        readers.append(Documents(path, errors=errors))
+        yield from readers[-1].pieces(errors)
 
 
 def expected_bytes(data: Document | Iterable[Document]) -> int | None:

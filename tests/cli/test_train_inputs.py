@@ -114,6 +114,13 @@ def test_a_faulty_line_stops_or_is_counted(run, tmp_path):
     done = run("train", "a.jsonl", "-o", "tok.json", "-n", "280", "--on-error", "skip")
     assert done.returncode == 0, done.stderr
     assert b"warning: 2 skipped (1 no JSON, 1 no string); the first: a.jsonl:3: " in done.stderr
+    done = run("train", "a.jsonl", "-o", "tok.json", "-n", "280", "--on-error", "skip", "--json", "--force")
+    report = json.loads(done.stdout)
+    assert (report["reading"]["skipped"], len(report["reading"]["faults"])) == (2, 2)
+    assert report["reading"]["reasons"] == {"no JSON": 1, "no string": 1}
+    assert len(report["counts"]) == len(report["tied"]) == report["merges"]
+    assert report["ties"] == sum(report["tied"])
+    assert report["coverage"]["tokens"] > 0
     assert bl.Tokenizer.load(tmp_path / "tok.json") == trained(TEXTS)
 
 

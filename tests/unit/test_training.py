@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import warnings
 from pathlib import Path
@@ -355,7 +356,11 @@ def test_the_report(tmp_path):
     assert report["pretokens"] == 3
     assert report["unique_pretokens"] == 3
     assert report["merges"] == 1
+    assert report["pretoken_bytes"] == report["bytes"]
+    assert report["reading"] is None
     assert all(seconds >= 0 for seconds in report["seconds"].values())
+    assert report["seconds"].keys() == {"read", "count", "merge", "total"}
+    assert report["seconds"]["total"] >= report["seconds"]["count"] + report["seconds"]["merge"]
     assert report["stopped"]
     tok.save(tmp_path / "tok.json")
     loaded = bl.Tokenizer.load(tmp_path / "tok.json")
@@ -368,7 +373,45 @@ def test_the_report_counts_each_pair_when_it_is_merged():
     assert tok.training_report["counts"] == [4, 2]
     for same in (tok.with_cache_bytes(0), tok.with_special_tokens(["<a>"]), bl.Tokenizer(tok)):
         assert same.training_report["counts"] == [4, 2]
-    assert "counts" not in bl.Tokenizer.from_bytes(tok.to_bytes()).training_report
+    assert not {"counts", "tied"} & bl.Tokenizer.from_bytes(tok.to_bytes()).training_report.keys()
+
+
+@pytest.mark.parametrize("tie_break", ["smallest_pair", "huggingface", "first_seen"])
+@pytest.mark.parametrize("options", [{}, {"min_frequency": 3}, {"max_token_length": 4}])
+def test_the_report_says_where_the_rule_for_ties_decided(small_text, tie_break, options):
+    tok = train_quietly(small_text, 600, tie_break=tie_break, trace=True, **options)
+    plain = train_quietly(small_text, 600, tie_break=tie_break, **options).training_report
+    tied = [step.tied > 1 for step in tok.training_trace().steps]
+    assert True in tied
+    assert False in tied
+    assert tok.training_report["tied"] == plain["tied"] == tied
+    assert tok.training_report["ties"] == plain["ties"] == sum(tied)
+
+
+@pytest.mark.parametrize("vocab_size", [257, 300, 700, 20_000])
+@pytest.mark.parametrize("alphabet", ["bytes", "characters"])
+def test_coverage_is_what_encoding_the_text_gives(small_text, vocab_size, alphabet):
+    options = {"special_tokens": ["<|x|>"]} | ({"unk": "<|x|>"} if alphabet == "characters" else {})
+    documents = [small_text, "low lower é", small_text[:500]]
+    tok = train_quietly(["<|x|>".join(documents)], vocab_size, alphabet=alphabet, **options)
+    report = tok.training_report
+    parts = [tok.encode_ordinary(part) for document in documents for part in tok.pretokens(document)]
+    whole = {part for document in documents for part in tok.pretokens(document) if tok.count(part) == 1}
+    assert report["pretoken_bytes"] == sum(len(document.encode()) for document in documents)
+    tokens = sum(len(part) for part in parts)
+    assert report["coverage"] == {
+        "tokens": tokens,
+        "bytes_per_token": report["pretoken_bytes"] / tokens,
+        "whole_pretokens": sum(len(part) == 1 for part in parts),
+        "whole_unique_pretokens": len(whole),
+    }
+
+
+def test_coverage_of_no_text_is_nothing():
+    coverage = train_quietly("", 300).training_report["coverage"]
+    assert coverage == {
+        "tokens": 0, "bytes_per_token": None, "whole_pretokens": 0, "whole_unique_pretokens": 0,
+    }  # fmt: skip
 
 
 def test_the_report_says_why_training_ended():
@@ -393,7 +436,12 @@ def test_progress_calls():
     bl.Tokenizer.train(["low lower lowest " * 100] * 50, 262, progress=states.append)
     assert states
     for state in states:
-        assert {"stage", "done", "total", "seconds"} <= state.keys()
+        assert state.keys() == {"stage", "done", "total", "seconds", "rate", "left"}
+        assert state["rate"] is None or state["rate"] > 0
+        if state["rate"] and state["total"] is not None:
+            assert state["left"] == pytest.approx((state["total"] - state["done"]) / state["rate"])
+        else:
+            assert state["left"] is None
         assert state["total"] is None or 0 <= state["done"] <= state["total"]
     stages = [state["stage"] for state in states]
     assert stages == sorted(stages, key=stages.index)
@@ -401,6 +449,15 @@ def test_progress_calls():
         done = [state["done"] for state in states if state["stage"] == stage]
         assert done == sorted(done)
     assert states[-1]["done"] == 6
+
+
+def test_the_bar_shows_rate_and_time_left(tmp_path, capfd):
+    path = tmp_path / "text.txt"
+    path.write_text("low lower lowest " * 300_000, encoding="utf-8")
+    train_quietly(path, 262, progress=True)
+    shown = capfd.readouterr().err
+    assert re.search(r"counting: +\d+%.*\[\d\d:\d\d<[\d:?]+, .*B/s\]", shown)
+    assert re.search(r"merging: +\d+%.*\[\d\d:\d\d<[\d:?]+, .*merges/s\]", shown)
 
 
 def test_progress_does_not_change_the_result(small_text, capfd):

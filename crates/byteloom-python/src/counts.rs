@@ -12,6 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyIterator};
 use crate::documents::{Handling, Reporter, feed_all};
 use crate::error::to_python;
 use crate::options::{integer, threads as thread_option};
+use crate::train::said_by_readers;
 
 /// The native half of `byteloom.PretokenCounts`: a place for counts, which themselves never change.
 #[pyclass(frozen, module = "byteloom._native")]
@@ -88,7 +89,7 @@ impl NativeCounts {
     }
 
     /// Counts the documents of an iterator as text that follows. Where it raises, the counts are as before.
-    #[pyo3(signature = (documents, *, errors, threads, expected_bytes, progress))]
+    #[pyo3(signature = (documents, *, errors, threads, expected_bytes, reading, progress))]
     fn update(
         &self,
         py: Python<'_>,
@@ -96,6 +97,7 @@ impl NativeCounts {
         errors: &str,
         threads: Option<&Bound<'_, PyAny>>,
         expected_bytes: Option<u64>,
+        reading: &Bound<'_, PyAny>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let handling = Handling::parse(errors)?;
@@ -107,8 +109,9 @@ impl NativeCounts {
         }
         let mut reporter = Reporter::new(progress);
         feed_all(documents, handling, &mut reporter, &mut counting)?;
+        let reading = said_by_readers(reading)?;
         let after = reporter.run(py, |hook| {
-            let counted = counting.finish(hook)?;
+            let counted = counting.finish(hook)?.with_reading(reading);
             before.merged(&counted, hook)
         })?;
         self.replace(after);
@@ -189,6 +192,10 @@ impl NativeCounts {
     ) -> PyResult<Self> {
         let config = config(py, pattern, special_tokens, memory_limit, folder)?;
         Reporter::new(None).run(py, |hook| CountStore::read_table(&path, config, hook)).map(Self::holding)
+    }
+
+    fn _reading(&self) -> String {
+        self.store().reading().to_string()
     }
 
     /// Figures as plain data.

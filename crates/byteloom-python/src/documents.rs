@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use byteloom_core::entropy::Training;
-use byteloom_core::train::{Counting, Hook, InvalidUtf8, Progress, Trainer};
+use byteloom_core::train::{Counting, Hook, InvalidUtf8, Progress, Stage, Trainer};
 use byteloom_core::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -23,16 +23,42 @@ const BATCH_DOCUMENTS: usize = 1 << 16;
 pub struct Reporter {
     callback: Option<Py<PyAny>>,
     started: Instant,
+    /// What is going on, since when, and what was done then.
+    stage: (Stage, Instant, u64),
     raised: Option<PyErr>,
+    /// Time spent waiting for documents.
+    pub read_time: Duration,
 }
 
 impl Reporter {
     /// A reporter to `callback`, if there is one. The clock starts now.
     pub fn new(callback: Option<Py<PyAny>>) -> Self {
-        Self { callback, started: Instant::now(), raised: None }
+        let started = Instant::now();
+        Self { callback, started, stage: (Stage::Count, started, 0), raised: None, read_time: Duration::ZERO }
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Bytes or merges a second in this stage so far, and the seconds left at that rate.
+    fn rate_and_left(&mut self, progress: &Progress) -> (Option<f64>, Option<f64>) {
+        if self.stage.0 != progress.stage {
+            self.stage = (progress.stage, Instant::now(), progress.done);
+        }
+        let (_, since, before) = self.stage;
+        let seconds = since.elapsed().as_secs_f64();
+        let rate = progress.done.saturating_sub(before) as f64 / seconds;
+        if !rate.is_finite() || rate <= 0.0 {
+            return (None, None);
+        }
+        let to_do = progress.total.map(|total| total.saturating_sub(progress.done));
+        (Some(rate), to_do.map(|to_do| to_do as f64 / rate))
     }
 
     fn report(&mut self, progress: &Progress) -> Result<()> {
+        let (rate, left) = self.rate_and_left(progress);
         let result = Python::attach(|py| {
             py.check_signals()?;
             let Some(callback) = &self.callback else { return Ok(()) };
@@ -41,6 +67,8 @@ impl Reporter {
             state.set_item("done", progress.done)?;
             state.set_item("total", progress.total)?;
             state.set_item("seconds", self.started.elapsed().as_secs_f64())?;
+            state.set_item("rate", rate)?;
+            state.set_item("left", left)?;
             callback.call1(py, (state,)).map(drop)
         });
         result.map_err(|error| {
@@ -214,8 +242,14 @@ pub fn feed_all(
     let py = documents.py();
     let mut batch: Vec<Text> = Vec::new();
     let mut bytes = 0;
-    for (index, item) in documents.try_iter()?.enumerate() {
-        match document(&item?, index, handling.surrogates)? {
+    let mut items = documents.try_iter()?.enumerate();
+    loop {
+        let waiting = Instant::now();
+        let next = items.next();
+        let Some((index, item)) = next else { break };
+        let document = document(&item?, index, handling.surrogates)?;
+        reporter.read_time += waiting.elapsed();
+        match document {
             Document::Text(text) => {
                 bytes += text.len();
                 batch.push(text);

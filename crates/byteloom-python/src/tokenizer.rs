@@ -14,10 +14,16 @@ use crate::error::{to_python, unknown_token};
 use crate::text;
 use crate::work::guarded;
 
-/// The native half of `byteloom.Tokenizer`, and how often the pair of each merge occurred if it was trained just now.
-/// Files would grow by a third with these counts, so they do not hold them.
+/// Figures of each merge: how often its pair occurred, and whether another pair occurred as often.
+pub struct MergeFigures {
+    pub counts: Vec<u64>,
+    pub tied: Vec<bool>,
+}
+
+/// The native half of `byteloom.Tokenizer`, and the figures of its merges if it was trained just now. Files would grow
+/// by a third with these, so they do not hold them.
 #[pyclass(frozen, subclass, module = "byteloom._native")]
-pub struct NativeTokenizer(pub Tokenizer, pub Option<Arc<[u64]>>);
+pub struct NativeTokenizer(pub Tokenizer, pub Option<Arc<MergeFigures>>);
 
 impl NativeTokenizer {
     fn known(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<TokenId> {
@@ -223,8 +229,8 @@ impl NativeTokenizer {
         self.0.spec().metadata.to_string()
     }
 
-    fn _merge_counts(&self) -> Option<Vec<u64>> {
-        self.1.as_deref().map(<[u64]>::to_vec)
+    fn _merge_figures(&self) -> Option<(&[u64], &[bool])> {
+        self.1.as_deref().map(|merges| (&merges.counts[..], &merges.tied[..]))
     }
 
     fn _to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -1,20 +1,24 @@
 //! Training a tokenizer.
 
+use std::time::{Duration, Instant};
+
 use byteloom_core::pretokenize::PreTokenizer;
 use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
 use byteloom_core::token::MAX_TOKEN_ID;
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::train::{Learned, Symbols, TraceStep, TrainConfig, TrainReport, Trainer};
+use byteloom_core::train::{Learned, Symbols, TraceStep, TrainConfig, TrainReport, Trainer, joined};
 use byteloom_core::{Error, Result};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
+use serde_json::Value;
 
 use crate::counts::NativeCounts;
 use crate::documents::{Handling, Reporter, feed_all};
 use crate::make::{cache_limit, check_unk};
 use crate::options::{integer, threads as thread_option};
-use crate::tokenizer::NativeTokenizer;
+use crate::tokenizer::{MergeFigures, NativeTokenizer};
 
 /// A trace tells of this many pairs that came next.
 const RUNNERS_UP: usize = 3;
@@ -23,7 +27,7 @@ const RUNNERS_UP: usize = 3;
 #[pyfunction]
 #[pyo3(signature = (
     documents, *, counts, vocab_size, pattern, alphabet, unk, special_tokens, special_position, special_text, bos, eos, pad,
-    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes, trace
+    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, reading, progress, cache_bytes, trace
 ))]
 pub fn train(
     py: Python<'_>,
@@ -45,6 +49,7 @@ pub fn train(
     errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
     expected_bytes: Option<u64>,
+    reading: &Bound<'_, PyAny>,
     progress: Option<Py<PyAny>>,
     cache_bytes: Option<&Bound<'_, PyAny>>,
     trace: bool,
@@ -98,8 +103,10 @@ pub fn train(
     })?;
     let pretokenizer = PreTokenizer::new(pattern).map_err(|error| crate::error::to_python(py, error))?;
 
+    let mut before = Value::Null;
     if let Some(counts) = counts {
         let store = counts.store();
+        before = store.reading().clone();
         let boundaries: &[String] = if config.taken.is_empty() { &special_tokens } else { &[] };
         reporter.run(py, |hook| {
             store.check_special_tokens(boundaries)?;
@@ -107,8 +114,10 @@ pub fn train(
         })?;
     }
     feed_all(documents, handling, &mut reporter, &mut trainer)?;
+    let reading = joined(before, said_by_readers(reading)?);
 
-    let (tokenizer, counts) = reporter.run(py, |hook| {
+    let times = (reporter.read_time, Instant::now(), reporter.elapsed());
+    let (tokenizer, steps) = reporter.run(py, |hook| {
         let mut characters = None;
         if config.symbols == Symbols::Characters {
             let found = trainer.characters()?;
@@ -125,13 +134,15 @@ pub fn train(
             _ => TokenizerSpec::from_merges(merges, pretokenizer, names, position),
         }?;
         roles.assign(&mut spec.special)?;
-        spec.metadata = serde_json::json!({"training": describe(&report, &config, &spec)});
+        spec.metadata =
+            serde_json::json!({"training": describe(&report, &learned, &config, &spec, reading, times)});
         if let Some(steps) = &learned.trace {
             spec.metadata["training"]["trace"] = describe_trace(steps, &learned, &spec);
         }
-        Ok((Tokenizer::new(spec, cache_bytes)?, learned.counts))
+        let steps = MergeFigures { counts: learned.counts, tied: learned.tied };
+        Ok((Tokenizer::new(spec, cache_bytes)?, steps))
     })?;
-    Ok(NativeTokenizer(tokenizer, Some(counts.into())))
+    Ok(NativeTokenizer(tokenizer, Some(steps.into())))
 }
 
 fn at_least_one(option: &str, value: i128) -> Result<u64> {
@@ -163,11 +174,31 @@ fn merges_wanted(vocab_size: i128, symbols: usize, named: &str, specials: usize)
     }
 }
 
+/// What the Python half says of the files it read: JSON from a callable, or `None`.
+pub fn said_by_readers(reading: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let said: Option<String> = reading.call0()?.extract()?;
+    said.map_or(Ok(Value::Null), |json| {
+        serde_json::from_str(&json).map_err(|error| PyValueError::new_err(error.to_string()))
+    })
+}
+
 /// The report as it is kept with the tokenizer.
-fn describe(report: &TrainReport, config: &TrainConfig, spec: &TokenizerSpec) -> serde_json::Value {
+///
+/// `times`: what reading took, when everything was read, and how long it was then since the start.
+fn describe(
+    report: &TrainReport,
+    learned: &Learned,
+    config: &TrainConfig,
+    spec: &TokenizerSpec,
+    reading: Value,
+    times: (Duration, Instant, Duration),
+) -> Value {
     let vocab_size = spec.vocab.len() + spec.special.tokens().len();
     let asked = vocab_size + config.merges - report.merges;
-    let (count, merge) = (report.count_time.as_secs_f64(), report.merge_time.as_secs_f64());
+    let (read, all_read, before) = times;
+    let left = learned.unfinished;
+    // A pre-token is one token, and one more for each pair left in it.
+    let tokens = report.pretokens.saturating_add(left.pairs);
     serde_json::json!({
         "vocab_size": vocab_size,
         "vocab_size_asked": asked,
@@ -177,20 +208,34 @@ fn describe(report: &TrainReport, config: &TrainConfig, spec: &TokenizerSpec) ->
         "invalid_bytes": report.invalid_bytes,
         "pretokens": report.pretokens,
         "unique_pretokens": report.unique_pretokens,
+        "pretoken_bytes": report.pretoken_bytes,
         "special_tokens_seen": report.special_tokens_seen,
+        "reading": reading,
         "merges": report.merges,
+        "ties": learned.tied.iter().filter(|&&tied| tied).count(),
+        "coverage": {
+            "tokens": tokens,
+            "bytes_per_token": (tokens > 0).then(|| report.pretoken_bytes as f64 / tokens as f64),
+            "whole_pretokens": report.pretokens - left.weight,
+            "whole_unique_pretokens": report.unique_pretokens as u64 - left.words,
+        },
         "stopped": report.stopped.as_str(),
         "min_frequency": config.min_frequency,
         "max_token_length": config.max_token_length,
         "tie_break": config.tie_break.as_str(),
         "threads": config.threads,
-        "seconds": {"count": count, "merge": merge, "total": count + merge},
+        "seconds": {
+            "read": read.as_secs_f64(),
+            "count": report.count_time.as_secs_f64(),
+            "merge": report.merge_time.as_secs_f64(),
+            "total": (before + all_read.elapsed()).as_secs_f64(),
+        },
     })
 }
 
 /// The trace as it is kept with the tokenizer: for each merge its pair, its count, how many pairs had that count, and
 /// the runners-up with their counts. Pairs are ids of the tokenizer.
-fn describe_trace(steps: &[TraceStep], learned: &Learned, spec: &TokenizerSpec) -> serde_json::Value {
+fn describe_trace(steps: &[TraceStep], learned: &Learned, spec: &TokenizerSpec) -> Value {
     // Ids are numbered as symbols are, behind special tokens where those come first.
     let first = spec.merges.first().zip(learned.merges.first());
     let offset = first.map_or(0, |(made, learned)| made.0 - learned.0);

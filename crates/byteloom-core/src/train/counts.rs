@@ -272,7 +272,17 @@ impl PretokenCounts {
 
     /// The memory it takes, in bytes.
     pub(super) fn memory(&self) -> usize {
-        size_of_val(&self.slots[..]) + self.entries.capacity() * size_of::<Entry>() + self.arena.capacity()
+        self.memory_with(self.slots.len())
+    }
+
+    fn memory_with(&self, slots: usize) -> usize {
+        slots * size_of::<u64>() + self.entries.len() * size_of::<Entry>() + self.arena.capacity()
+    }
+
+    /// Whether it takes more than `limit` bytes, or soon would: while a table grows, the old one is there too.
+    pub(super) fn is_full(&self, limit: usize) -> bool {
+        let grows_soon = self.entries.len() * 2 > self.slots.len() / 8 * 7;
+        self.memory() > limit || grows_soon && self.memory_with(self.slots.len() * 2) > limit
     }
 
     /// The sum of the lengths of the distinct pre-tokens.

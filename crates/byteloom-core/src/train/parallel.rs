@@ -197,9 +197,9 @@ impl Counter {
         Ok(&mut self.parts[0].counts)
     }
 
-    /// What the tables take, in bytes.
-    pub(super) fn memory(&self) -> usize {
-        self.parts.iter().map(|part| part.counts.memory()).sum()
+    /// Whether a table has used up its share of `limit` bytes.
+    pub(super) fn is_full(&self, limit: usize) -> bool {
+        self.parts.iter().any(|part| part.counts.is_full(limit / self.threads.max(1)))
     }
 
     /// Gives away what was counted and begins anew, with later stretches.
@@ -248,7 +248,7 @@ impl Counter {
         source.waiting = source.read(&self.splitter, &mut first)?;
         let threads = if source.document.at_end { 1 } else { self.threads };
         let source = Mutex::new((source, first));
-        let share = self.limit.map_or(usize::MAX, |limit| limit / threads);
+        let share = self.limit.map_or(usize::MAX, |limit| limit / self.threads.max(1));
         let full = AtomicBool::new(false);
         self.on_threads(threads, pacer, |splitter, part, is_caller, tick| {
             let mut text = Vec::new();
@@ -280,7 +280,7 @@ impl Counter {
                 };
                 let Some(number) = number else { return Ok(()) };
                 part.count(splitter, number, &[&text], tick)?;
-                if part.counts.memory() > share {
+                if part.counts.is_full(share) {
                     full.store(true, Ordering::Relaxed);
                 }
             }

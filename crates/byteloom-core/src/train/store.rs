@@ -7,9 +7,12 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::input::{Document, InvalidUtf8};
 use super::parallel::{Counter, Splitter};
 use super::progress::{Hook, Pacer, Progress, Stage};
+use super::reading::joined;
 use super::run::{Counted, Merge, Run, Writer};
 use super::{BLOCK, LEAST_SHARE, PretokenCounts};
 use crate::error::{Error, Result};
@@ -83,6 +86,8 @@ pub struct CountStore {
     /// How many stretches of text places number; `None` where places are not known.
     pub(super) stretches: Option<u64>,
     pub(super) figures: CountFigures,
+    /// What the readers of the text said of it, as plain data; null where nobody did.
+    pub(super) reading: Value,
 }
 
 impl CountStore {
@@ -94,7 +99,13 @@ impl CountStore {
             )));
         }
         matcher(&config.special_tokens)?;
-        Ok(Self { config, runs: Vec::new(), stretches: Some(0), figures: CountFigures::default() })
+        Ok(Self {
+            config,
+            runs: Vec::new(),
+            stretches: Some(0),
+            figures: CountFigures::default(),
+            reading: Value::Null,
+        })
     }
 
     /// How text is counted.
@@ -117,6 +128,17 @@ impl CountStore {
     /// What was counted, apart from the pre-tokens.
     pub fn figures(&self) -> CountFigures {
         self.figures
+    }
+
+    /// What the readers of the text said of it; null where nobody did.
+    pub fn reading(&self) -> &Value {
+        &self.reading
+    }
+
+    /// The same counts, with what the readers of their text say.
+    #[must_use]
+    pub fn with_reading(self, reading: Value) -> Self {
+        Self { reading, ..self }
     }
 
     /// Whether it is known which pre-token came first.
@@ -166,6 +188,7 @@ impl CountStore {
             runs: runs.collect(),
             stretches,
             figures: self.figures.plus(later.figures),
+            reading: joined(self.reading.clone(), later.reading.clone()),
         };
         let in_memory: u64 = all.runs.iter().filter(|run| run.in_memory()).map(|run| run.size).sum();
         let too_much = ours.memory_limit.is_some_and(|limit| in_memory > limit / 2);
@@ -368,7 +391,7 @@ impl Counting {
     fn spill_if_full(&mut self) -> Result<()> {
         check_stretches(self.counter.stretches)?;
         match (self.config.table_limit(), self.config.folder()) {
-            (Some(limit), Some(folder)) if self.counter.memory() > limit => self.spill(Some(&folder)),
+            (Some(limit), Some(folder)) if self.counter.is_full(limit) => self.spill(Some(&folder)),
             _ => Ok(()),
         }
     }
@@ -410,6 +433,7 @@ impl Counting {
             runs: std::mem::take(&mut self.runs),
             stretches: Some(check_stretches(self.counter.stretches)?),
             figures: self.figures,
+            reading: Value::Null,
         })
     }
 

@@ -61,6 +61,7 @@ impl CountStore {
                     "invalid_bytes": figures.invalid_bytes,
                     "special_tokens_seen": figures.special_tokens_seen,
                     "dropped": figures.dropped,
+                    "reading": self.reading,
                 });
                 let failed = |error| Error::io(path, error);
                 let mut out = Hashing { inner: out, hash: Sha256::new() };
@@ -110,10 +111,11 @@ impl CountStore {
         let Some(body) = size.checked_sub((line.len() + DIGEST) as u64) else {
             return Err(Error::format(format!("{name}: byte {size}"), "the file ends too early"));
         };
-        let (config, stretches, figures) = read_header(&header, memory_limit, folder).ok_or_else(|| {
-            Error::format(format!("{name}: header"), "a field is missing or of another kind")
-        })?;
-        let store = Self { stretches, figures, ..Self::new(config?)? };
+        let (config, stretches, figures, reading) =
+            read_header(&header, memory_limit, folder).ok_or_else(|| {
+                Error::format(format!("{name}: header"), "a field is missing or of another kind")
+            })?;
+        let store = Self { stretches, figures, reading, ..Self::new(config?)? };
         let mut hash = Sha256::new();
         hash.update(&line);
         let spill = memory_limit.is_some_and(|limit| body > limit / 2);
@@ -223,7 +225,7 @@ fn pattern_of(pretokenizer: &PreTokenizer) -> &str {
     pretokenizer.name().unwrap_or(pretokenizer.regex())
 }
 
-type Header = (Result<CountConfig>, Option<u64>, CountFigures);
+type Header = (Result<CountConfig>, Option<u64>, CountFigures, Value);
 
 fn read_header(header: &Value, memory_limit: Option<u64>, folder: Option<&Path>) -> Option<Header> {
     let strings = |name: &str| -> Option<Vec<String>> {
@@ -250,7 +252,10 @@ fn read_header(header: &Value, memory_limit: Option<u64>, folder: Option<&Path>)
         Value::Null => None,
         value => Some(value.as_u64().filter(|&stretches| stretches <= u32::MAX.into())?),
     };
-    Some((config, stretches, figures))
+    // Files of before have none.
+    let reading =
+        Some(header["reading"].clone()).filter(|reading| reading.is_null() || reading.is_object())?;
+    Some((config, stretches, figures, reading))
 }
 
 fn escape(bytes: &[u8], line: &mut Vec<u8>) {

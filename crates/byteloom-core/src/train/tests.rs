@@ -315,3 +315,19 @@ fn damaged_counts_are_refused() {
     assert!(refused(&[&whole[..], b"x"].concat()));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_table_is_full_before_growing_takes_it_beyond_the_limit() {
+    for limit in [1 << 20, 3 << 20, 5_000_000] {
+        let mut counts = PretokenCounts::new();
+        let mut words = 0_u64;
+        while !counts.is_full(limit) {
+            for _ in 0..1_000 {
+                counts.add(&words.to_le_bytes(), 1).unwrap();
+                words += 1;
+            }
+        }
+        // A batch is 32 kB; half a table would be lost if it were called full too early.
+        assert!((limit / 2..limit + 40_000).contains(&counts.memory()), "{} of {limit}", counts.memory());
+    }
+}
