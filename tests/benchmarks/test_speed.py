@@ -237,3 +237,54 @@ def test_kept_instruction_counts_are_complete(monkeypatch):
     kept = json.loads(instructions.BASELINE.read_text(encoding="utf-8"))
     assert set(kept["counts"]) == set(instructions.PATHS)
     assert all(set(works) == set(instructions.WORKS) for works in kept["counts"].values())
+
+
+def test_trainers_are_compared_by_their_own_rules(data, tmp_path):
+    pytest.importorskip("rustbpe")
+    pytest.importorskip("tokenizers")
+    peers = ("byteloom", "rustbpe", "tokenizers")
+    results, printed = compared(
+        data,
+        tmp_path / "results.json",
+        *("--shapes", "train", "--corpora", "english", "--peers", *peers, "--vocab-size", 290),
+    )
+    assert [results["cells"][0]["peers"][peer]["same"] for peer in peers] == [True] * 3
+    sums = {results["cells"][0]["peers"][peer]["rounds"][0]["checksum"] for peer in peers}
+    assert {name.split(" by ")[1] for name in sums} == {"smallest_pair", "huggingface"}
+    assert printed.count("  =") == 3
+
+
+def test_the_table_of_training_has_medians_and_marks(speed):
+    def peer(seconds, checksum):
+        return {"rounds": [{"seconds": s, "peak": 10 * s, "checksum": checksum} for s in seconds]}
+
+    made = cell() | {"shape": "train", "vocab_size": 300}
+    made["peers"] = {
+        "byteloom": peer([1.0, 2.0, 30.0], "a"), "tokenizers": peer([6.0], "a"), "rustbpe": peer([3.0], "b"),
+    }  # fmt: skip
+    speed["rounds"].summarize(made)
+    machine = {"cpu": "x", "family and model": "unknown", "cores": 2, "os": "y"}
+    results = {"machine": machine, "software": {"python": "3", "versions": {}}, "cells": [made]}
+    table = speed["table"].training(results)
+    assert "| english, 1 | 2 s, 20 MiB | 6 s, 60 MiB (3.0×, 3.0×) | 3 s, 30 MiB (1.5×, 1.5×) ! |" in table
+
+
+def test_a_large_text_is_varied_and_the_same_each_time(data, tmp_path):
+    for name in ("code", "multi"):
+        (data / f"{name}.txt").write_text("Привет, мир! 日本語 and so on\n" * 300, encoding="utf-8")
+    texts = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    for text in texts:
+        done = run("large.py", "corpus", data, text, "--bytes", 200_000)
+        assert done.returncode == 0, done.stderr
+    assert texts[0].read_bytes() == texts[1].read_bytes()
+    first = (data / "english.txt").read_text(encoding="utf-8")
+    written = texts[0].read_text(encoding="utf-8")
+    assert written.startswith(first)
+    assert len(set(written.split())) > 3 * len(set(first.split()))
+    done = run("large.py", "run", texts[0], "--limits", "4MiB", "--vocab-size", 400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
+    assert [row[0] for row in rows] == ["| count", *["| train from counts"] * 2, *["| train on the text"] * 2]
+    merges = [row[-1] for row in rows[1:]]
+    assert merges[:2] == merges[2:]
+    assert merges[0] != merges[1]
