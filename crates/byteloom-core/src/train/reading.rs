@@ -7,7 +7,6 @@ use serde_json::Value;
 pub fn joined(one: Value, other: Value) -> Value {
     match (one, other) {
         (Value::Null, other) => other,
-        (one, Value::Null) => one,
         (Value::Bool(one), Value::Bool(other)) => Value::Bool(one | other),
         (Value::Number(one), Value::Number(other)) => {
             let number = |value: serde_json::Number| value.as_u64().unwrap_or_default();
@@ -20,7 +19,7 @@ pub fn joined(one: Value, other: Value) -> Value {
             }
             Value::Object(one)
         }
-        // Nothing that a reader says.
+        // The other is null, or nothing that a reader says.
         (one, _) => one,
     }
 }
