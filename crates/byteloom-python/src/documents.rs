@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use byteloom_core::change::UseCounter;
 use byteloom_core::entropy::Training;
 use byteloom_core::train::{Counting, Hook, InvalidUtf8, Progress, Trainer};
 use byteloom_core::{Error, Result};
@@ -202,7 +203,7 @@ macro_rules! feed {
     )*};
 }
 
-feed!(Trainer, Training, Counting);
+feed!(Trainer, Training, Counting, UseCounter);
 
 /// Feeds everything that `documents` gives, in order.
 pub fn feed_all(

@@ -5,7 +5,7 @@ use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::special::{SpecialMatcher, SpecialToken, SpecialTokens};
 use byteloom_core::token::MAX_TOKEN_ID;
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::train::{Learned, Symbols, TraceStep, TrainConfig, TrainReport, Trainer};
+use byteloom_core::train::{Symbols, TraceStep, TrainConfig, TrainReport, Trainer};
 use byteloom_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
@@ -17,13 +17,13 @@ use crate::options::{integer, threads as thread_option};
 use crate::tokenizer::NativeTokenizer;
 
 /// A trace tells of this many pairs that came next.
-const RUNNERS_UP: usize = 3;
+pub const RUNNERS_UP: usize = 3;
 
 /// Learns a tokenizer from counts, if there are any, and from an iterator of documents.
 #[pyfunction]
 #[pyo3(signature = (
     documents, *, counts, vocab_size, pattern, alphabet, unk, special_tokens, special_position, special_text, bos, eos, pad,
-    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes, trace
+    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, progress, cache_bytes, trace, seed_tokens
 ))]
 pub fn train(
     py: Python<'_>,
@@ -48,6 +48,7 @@ pub fn train(
     progress: Option<Py<PyAny>>,
     cache_bytes: Option<&Bound<'_, PyAny>>,
     trace: bool,
+    seed_tokens: Vec<Vec<u8>>,
 ) -> PyResult<NativeTokenizer> {
     let cache_bytes = cache_limit(cache_bytes)?;
     let handling = Handling::parse(errors)?;
@@ -78,6 +79,7 @@ pub fn train(
             taken: if ordinary { special_tokens.clone() } else { Vec::new() },
             threads,
             trace: trace.then_some(RUNNERS_UP),
+            seeds: seed_tokens,
         };
         let declared = (0..).zip(&special_tokens).map(|(id, name)| SpecialToken::new(name.clone(), id));
         let mut special = SpecialTokens::new(declared.collect())?;
@@ -126,22 +128,33 @@ pub fn train(
         }?;
         roles.assign(&mut spec.special)?;
         spec.metadata = serde_json::json!({"training": describe(&report, &config, &spec)});
+        // Ids are numbered as symbols are, behind special tokens where those come first.
+        let first = spec.merges.first().zip(learned.merges.first());
+        let offset = first.map_or(0, |(made, learned)| made.0 - learned.0);
         if let Some(steps) = &learned.trace {
-            spec.metadata["training"]["trace"] = describe_trace(steps, &learned, &spec);
+            spec.metadata["training"]["trace"] =
+                describe_trace(steps, &learned.merges, &learned.counts, offset);
+        }
+        if !config.seeds.is_empty() {
+            let id = |merge: usize| offset + learned.base + merge as u32;
+            spec.metadata["training"]["seed_tokens"] = serde_json::json!({
+                "asked": config.seeds.len(),
+                "added": report.seeded.clone().map(id).collect::<Vec<_>>(),
+            });
         }
         Ok((Tokenizer::new(spec, cache_bytes)?, learned.counts))
     })?;
     Ok(NativeTokenizer(tokenizer, Some(counts.into())))
 }
 
-fn at_least_one(option: &str, value: i128) -> Result<u64> {
+pub fn at_least_one(option: &str, value: i128) -> Result<u64> {
     u64::try_from(value)
         .ok()
         .filter(|&value| value > 0)
         .ok_or_else(|| Error::Training(format!("{option} must be at least 1 and below 2^64, not {value}")))
 }
 
-fn special_text_is_ordinary(special_text: &str) -> Result<bool> {
+pub fn special_text_is_ordinary(special_text: &str) -> Result<bool> {
     match special_text {
         "boundary" => Ok(false),
         "ordinary" => Ok(true),
@@ -164,8 +177,8 @@ fn merges_wanted(vocab_size: i128, symbols: usize, named: &str, specials: usize)
 }
 
 /// The report as it is kept with the tokenizer.
-fn describe(report: &TrainReport, config: &TrainConfig, spec: &TokenizerSpec) -> serde_json::Value {
-    let vocab_size = spec.vocab.len() + spec.special.tokens().len();
+pub fn describe(report: &TrainReport, config: &TrainConfig, spec: &TokenizerSpec) -> serde_json::Value {
+    let vocab_size = spec.vocab_size();
     let asked = vocab_size + config.merges - report.merges;
     let (count, merge) = (report.count_time.as_secs_f64(), report.merge_time.as_secs_f64());
     serde_json::json!({
@@ -189,18 +202,20 @@ fn describe(report: &TrainReport, config: &TrainConfig, spec: &TokenizerSpec) ->
 }
 
 /// The trace as it is kept with the tokenizer: for each merge its pair, its count, how many pairs had that count, and
-/// the runners-up with their counts. Pairs are ids of the tokenizer.
-fn describe_trace(steps: &[TraceStep], learned: &Learned, spec: &TokenizerSpec) -> serde_json::Value {
-    // Ids are numbered as symbols are, behind special tokens where those come first.
-    let first = spec.merges.first().zip(learned.merges.first());
-    let offset = first.map_or(0, |(made, learned)| made.0 - learned.0);
-    let rows = steps.iter().zip(&spec.merges).zip(&learned.counts).map(|((step, (left, right)), count)| {
+/// the runners-up with their counts. Pairs are ids of the tokenizer, which begin `offset` behind those learned.
+pub fn describe_trace(
+    steps: &[TraceStep],
+    merges: &[(u32, u32)],
+    counts: &[u64],
+    offset: u32,
+) -> serde_json::Value {
+    let rows = steps.iter().zip(merges).zip(counts).map(|((step, (left, right)), count)| {
         let next: Vec<_> = step
             .runners_up
             .iter()
             .map(|((left, right), count)| (left + offset, right + offset, count))
             .collect();
-        serde_json::json!([left, right, count, step.tied, next])
+        serde_json::json!([left + offset, right + offset, count, step.tied, next])
     });
     rows.collect::<Vec<_>>().into()
 }
