@@ -203,3 +203,54 @@ fn pieces<'s>(splitter: &Splitter, seed: &'s [u8]) -> Result<Vec<&'s [u8]>> {
     }
     Ok(pieces)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plant(merges: &[(u32, u32)], seeds: &[&[u32]], taken: &[&[u32]], room: usize) -> Result<Planted> {
+        let own = |all: &[&[u32]]| all.iter().map(|one| one.to_vec()).collect::<Vec<_>>();
+        Bed { base: 4, merges, seeds: &own(seeds), taken: &own(taken) }.plant(room)
+    }
+
+    #[test]
+    fn parts_are_joined_from_the_left_and_serve_again() {
+        // 4 = 0 1 by the text; 0 1 2 3 takes two more tokens, 0 1 2 0 one beside them.
+        let planted = plant(&[(0, 1)], &[&[0, 1, 2, 3], &[0, 1, 2, 0]], &[], 9).unwrap();
+        assert_eq!((planted.learned, planted.added), (1, vec![(4, 2), (5, 3), (5, 0)]));
+        let planted = plant(&[(0, 1)], &[&[0, 1], &[3]], &[], 1).unwrap();
+        assert_eq!((planted.learned, planted.added), (1, vec![]), "nothing is missing");
+    }
+
+    #[test]
+    fn a_repeated_part_is_merged_wherever_it_stands() {
+        let planted = plant(&[], &[&[0, 1, 0, 1, 0]], &[], 9).unwrap();
+        assert_eq!(planted.added, [(0, 1), (4, 4), (5, 0)]);
+    }
+
+    #[test]
+    fn merges_of_the_text_make_room() {
+        let text = [(2, 3), (3, 3), (2, 2)];
+        let planted = plant(&text, &[&[0, 1, 0]], &[], 4).unwrap();
+        assert_eq!((planted.learned, planted.added), (2, vec![(0, 1), (6, 0)]));
+        assert!(plant(&text, &[&[0, 1, 0]], &[], 2).is_ok());
+        let error = plant(&text, &[&[0, 1, 0], &[1, 1]], &[], 2).unwrap_err().to_string();
+        assert!(error.contains("need 1 more tokens"), "{error}");
+    }
+
+    #[test]
+    fn one_merge_more_may_take_more_room_than_it_is() {
+        // With 4 = 0 1 alone, 0 1 2 and 0 1 3 share it; with 5 = 1 2 as a merge before it, nothing is shared.
+        let text = [(1, 2), (0, 1)];
+        let planted = plant(&text, &[&[0, 1, 2], &[0, 1, 3]], &[], 3).unwrap();
+        assert_eq!((planted.learned, planted.added.len()), (0, 3));
+    }
+
+    #[test]
+    fn forbidden_strings_are_made_around() {
+        let planted = plant(&[], &[&[0, 1, 2]], &[&[0, 1]], 9).unwrap();
+        assert_eq!(planted.added, [(1, 2), (0, 4)]);
+        let error = plant(&[], &[&[0, 1, 2]], &[&[0, 1], &[1, 2]], 9).unwrap_err().to_string();
+        assert!(error.contains("seed_tokens[0]"), "{error}");
+    }
+}
