@@ -1,7 +1,9 @@
 """Vocabularies made of others equal those that training makes; kept ids encode as before."""
 
+import tempfile
 import warnings
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -299,6 +301,31 @@ def test_changed_ones_are_saved_and_read_as_any_other(documents, data):
             ids = made.encode(document, allowed_special="all")
             assert again.encode(document, allowed_special="all") == ids
             assert made.decode(ids) == document
+
+
+@given(
+    ranks=rank_tables(),
+    data=st.lists(st.text("abc"), max_size=6),
+    texts=st.lists(st.text("abc", max_size=30), max_size=6),
+)
+def test_rank_files_hold_changed_ranks_or_are_refused(ranks, data, texts):
+    tok = bl.Tokenizer.from_tiktoken(ranks, pattern="none")
+    changed = [
+        tok.resized((256 + tok.vocab_size) // 2).tokenizer,
+        tok.prune(data=data).tokenizer,
+        tok.prune(data=data, vocab_size=(256 + tok.vocab_size) // 2).tokenizer,
+        extend_quietly(tok, data, tok.vocab_size + 5, min_frequency=1),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ranks.tiktoken")
+        for made in changed:
+            try:
+                made.save_tiktoken(path, lossy=True)
+            except bl.FormatError:
+                continue
+            again = bl.Tokenizer.load(path, pattern="none")
+            for text in [*data, *texts]:
+                assert again.encode(text) == made.encode(text)
 
 
 # Seeds

@@ -22,22 +22,20 @@ impl NativeTokenizer {
     fn change<'py>(
         &self,
         py: Python<'py>,
-        make: impl FnOnce(&Tokenizer) -> Result<Change> + Send,
+        changed: impl FnOnce(&Tokenizer) -> Result<Change> + Send,
     ) -> PyResult<Changed<'py>> {
-        let (made, change) = run(py, usize::MAX, |_| {
-            let mut change = make(&self.0)?;
-            let spec = change.spec.clone();
-            change.spec.merges.clear();
-            Ok((Tokenizer::new(spec, self.0.cache_bytes())?, change))
+        let (tokenizer, new_ids, builders, first_merges) = run(py, usize::MAX, |_| {
+            let Change { spec, new_ids, builders, first_merges } = changed(&self.0)?;
+            Ok((Tokenizer::new(spec, self.0.cache_bytes())?, new_ids, builders, first_merges))
         })?;
         // Of the counts of merges those that are left, as long as these are the first ones.
-        let dropped = change.first_merges.map(|first| self.0.spec().merges.len() - first);
+        let dropped = first_merges.map(|first| self.0.spec().merges.len() - first);
         let counts =
             self.1.as_deref().zip(dropped).and_then(|(counts, dropped)| {
                 counts.get(..counts.len().checked_sub(dropped)?).map(Into::into)
             });
-        let new_ids = change.new_ids.iter().map(|id| id.map_or(-1, i64::from)).collect();
-        Ok((Self(made, counts), PyArray1::from_vec(py, new_ids), change.builders))
+        let new_ids = new_ids.iter().map(|id| id.map_or(-1, i64::from)).collect();
+        Ok((Self(tokenizer, counts), PyArray1::from_vec(py, new_ids), builders))
     }
 }
 

@@ -73,7 +73,7 @@ impl Tokenizer {
     /// [`Error::Argument`] where there are not as many marks as ids.
     pub fn pruned(&self, wanted: &[bool]) -> Result<Change> {
         let lineage = Lineage::new(self)?;
-        self.check_ids_told("wanted", wanted.len(), &lineage)?;
+        lineage.check_ids("wanted", wanted.len())?;
         let stays = self.staying(&lineage);
         let mut kept: Vec<bool> =
             (0..wanted.len()).map(|id| stays[id] || (wanted[id] && lineage.exists[id])).collect();
@@ -92,7 +92,7 @@ impl Tokenizer {
     /// [`Error::Vocabulary`] as for [`Self::resized`]; [`Error::Argument`] where there are not as many uses as ids.
     pub fn pruned_to(&self, uses: &[u64], size: usize) -> Result<Change> {
         let lineage = Lineage::new(self)?;
-        self.check_ids_told("uses", uses.len(), &lineage)?;
+        lineage.check_ids("uses", uses.len())?;
         let stays = self.staying(&lineage);
         let room = self.room(size, stays.iter().filter(|&&stays| stays).count())?;
         let length = |id| self.token_bytes(id).map_or(0, <[u8]>::len);
@@ -127,14 +127,6 @@ impl Tokenizer {
         let idle = |id: usize| kept[id] && !stays[id] && uses[id] == 0 && needed[id] > 0;
         let builders = (0..uses.len()).filter(|&id| idle(id)).count();
         self.keeping(&lineage, &kept, builders)
-    }
-
-    fn check_ids_told(&self, what: &str, told: usize, lineage: &Lineage) -> Result<()> {
-        let ids = lineage.exists.len();
-        if told == ids {
-            return Ok(());
-        }
-        Err(Error::Argument(format!("{what} tells of {told} ids; this tokenizer has {ids}")))
     }
 
     /// What no pruning takes away. A character that has no bytes to become would be lost.
@@ -248,6 +240,15 @@ fn facts_after(old: &TokenizerSpec, new: &TokenizerSpec, first_merges: Option<us
 }
 
 impl Lineage {
+    /// That what is told by id tells of every one.
+    fn check_ids(&self, what: &str, told: usize) -> Result<()> {
+        let ids = self.exists.len();
+        if told == ids {
+            return Ok(());
+        }
+        Err(Error::Argument(format!("{what} tells of {told} ids; this tokenizer has {ids}")))
+    }
+
     fn parts_of(&self, id: TokenId) -> impl Iterator<Item = usize> + use<> {
         self.parts[id as usize].into_iter().flat_map(|(left, right)| [left as usize, right as usize])
     }

@@ -129,12 +129,11 @@ fn training_goes_on_where_it_stopped() {
     let text: [&[u8]; 1] = [b"abcdabcdeabcdeabcabdeabedcbabcdabcde bcd bcd abed"];
     let learn = |start: Option<&TokenizerSpec>, merges, max_token_length| {
         let config = TrainConfig { merges, max_token_length, min_frequency: 1, ..TrainConfig::default() };
-        let mut trainer = match start {
-            Some(spec) => Trainer::continuing(spec, config).unwrap(),
-            None => {
-                let specials = crate::special::SpecialMatcher::new([]).unwrap();
-                Trainer::new(PreTokenizer::new("cl100k").unwrap(), specials, config).unwrap()
-            }
+        let mut trainer = if let Some(spec) = start {
+            Trainer::continuing(spec, config).unwrap()
+        } else {
+            let specials = crate::special::SpecialMatcher::new([]).unwrap();
+            Trainer::new(PreTokenizer::new("cl100k").unwrap(), specials, config).unwrap()
         };
         trainer.feed_documents(&text, &mut go).unwrap();
         trainer.finish(&mut go).unwrap().0

@@ -114,7 +114,9 @@ impl UseCounter {
         let policy = self.tokenizer.policy(SpecialSet::All, SpecialSet::Names(&[]))?;
         let uses = &mut self.uses;
         self.tokenizer.encode_blocks(text, &policy, &mut |ids| {
-            ids.iter().for_each(|&id| uses[id as usize] += 1);
+            for &id in ids {
+                uses[id as usize] += 1;
+            }
             Ok(())
         })?;
         self.bytes += text.len() as u64;

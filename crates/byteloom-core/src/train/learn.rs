@@ -173,14 +173,11 @@ impl Trainer {
         let pretokenizer = counter.splitter.pretokenizer.clone();
         drop(counter);
         let (pretokens, unique_pretokens) = (counts.total(), counts.len());
-        let beginning = match &start {
-            Some(spec) => {
-                Beginning::Tokens(Box::new(Start::new(spec, config.tie_break)?), spec.max_token_id() + 1)
-            }
-            None => {
-                let numbers = Numbers::new(config.symbols, config.tie_break, &counts)?;
-                Beginning::Symbols(numbers, config.tie_break)
-            }
+        let beginning = if let Some(spec) = &start {
+            Beginning::Tokens(Box::new(Start::new(spec, config.tie_break)?), spec.max_token_id() + 1)
+        } else {
+            let numbers = Numbers::new(config.symbols, config.tie_break, &counts)?;
+            Beginning::Symbols(numbers, config.tie_break)
         };
         let words = beginning.words(&counts, config.merges, &mut Pacer::new(hook))?;
         let taken = beginning.taken(&config.taken, &counts)?;

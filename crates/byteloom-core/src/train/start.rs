@@ -183,13 +183,11 @@ impl Start {
         }
         let spell = |bytes: &[u8]| -> Option<Vec<u32>> {
             let symbol = |bytes: &[u8]| self.spec.vocab.id(bytes).map(|id| self.symbol(id));
-            match self.spec.alphabet {
-                Alphabet::Bytes => bytes.chunks(1).map(symbol).collect(),
-                _ => {
-                    let text = std::str::from_utf8(bytes).ok()?;
-                    text.chars().map(|c| symbol(c.encode_utf8(&mut [0; 4]).as_bytes())).collect()
-                }
+            if self.spec.alphabet == Alphabet::Bytes {
+                return bytes.chunks(1).map(symbol).collect();
             }
+            let text = std::str::from_utf8(bytes).ok()?;
+            text.chars().map(|c| symbol(c.encode_utf8(&mut [0; 4]).as_bytes())).collect()
         };
         Ok(all
             .into_iter()
