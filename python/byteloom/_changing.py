@@ -73,7 +73,8 @@ class Changing(_native.NativeTokenizer):
 
         What to keep is named by `keep`, or found by encoding `data`: tokens that it never uses go. Bytes and
         special tokens stay in any case, and so does every token that a kept one is made of: the report says
-        how many stay for that reason only. Kept tokens keep their order.
+        how many stay for that reason only. Characters that merging begins with stay where no bytes could
+        stand in for them. Kept tokens keep their order.
 
         Text whose tokens are all kept has the same tokens as before. So without `vocab_size` the ids of
         `data` are the old ones, renamed.

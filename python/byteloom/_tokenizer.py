@@ -464,7 +464,8 @@ class Tokenizer(SavingTokenizer, Changing, Explained):
         for a seed. Files do not hold it, nor do pickles: they would grow by a third. `seed_tokens` is there
         if training had any: how many were `asked` for, and the ids that were `added` for them.
 
-        After `extend` the report is about the training that came last. `resized` cuts it to what is left.
+        After `extend` the report is about the training that came last, and `extended_from` is the size before
+        it. `resized` cuts the report to what is left.
 
         >>> import byteloom as bl
         >>> report = bl.Tokenizer.train("low lower", vocab_size=257).training_report
