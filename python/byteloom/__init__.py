@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from . import patching as patching
     from . import plots as plots
     from . import render as render
+    from ._change import ChangeReport, VocabularyChange
     from ._compare import compare
     from ._comparison import Comparison
     from ._counts import PretokenCounts
@@ -45,6 +46,7 @@ del TYPE_CHECKING
 # Imported when they are asked for: few programs need them, and they cost more than all the rest.
 _LATER = {
     "ByteEntropyModel": "patching",
+    "ChangeReport": "_change",
     "Comparison": "_comparison",
     "Documents": "_inputs",
     "Explanation": "explain",
@@ -54,6 +56,7 @@ _LATER = {
     "Reference": "_verify",
     "VerifyReport": "_verify",
     "Vocabulary": "_vocabulary",
+    "VocabularyChange": "_change",
     "compare": "_compare",
     "doctor": "_doctor",
     "documents": "_inputs",
@@ -67,6 +70,7 @@ _MODULES = ("chat", "explain", "languages", "patching", "plots", "render")
 __all__ = [
     "ByteEntropyModel",
     "ByteloomError",
+    "ChangeReport",
     "ChatError",
     "Comparison",
     "Documents",
@@ -89,6 +93,7 @@ __all__ = [
     "UnknownTokenError",
     "VerifyReport",
     "Vocabulary",
+    "VocabularyChange",
     "VocabularyError",
     "__version__",
     "compare",

@@ -234,6 +234,23 @@ class NativeTokenizer:
         pad: str | None,
         /,
     ) -> NativeTokenizer: ...
+    # The new id of each old one, -1 for none, and how many tokens stay for others only.
+    def _resized(self, vocab_size: int, /) -> tuple[NativeTokenizer, npt.NDArray[np.int64], int]: ...
+    # Tokens that are used stay; with a size as many as that.
+    def _pruned(
+        self, uses: npt.NDArray[np.uint64], vocab_size: int | None, /
+    ) -> tuple[NativeTokenizer, npt.NDArray[np.int64], int]: ...
+    # By id; special tokens are not counted.
+    def _uses(
+        self,
+        documents: Iterator[str | bytes | PathLike[str]],
+        *,
+        counts: NativeCounts | None,
+        errors: str,
+        threads: int | None,
+        expected_bytes: int | None,
+        progress: Callable[[dict[str, Any]], object] | None,
+    ) -> npt.NDArray[np.uint64]: ...
 
 @final
 class Explainer:
@@ -420,6 +437,25 @@ def train(
     bos: str | None,
     eos: str | None,
     pad: str | None,
+    min_frequency: int,
+    max_token_length: int | None,
+    tie_break: str,
+    errors: str,
+    threads: int | None,
+    expected_bytes: int | None,
+    reading: Callable[[], str | None],
+    progress: Callable[[dict[str, Any]], object] | None,
+    cache_bytes: int | None,
+    trace: bool,
+    seed_tokens: Sequence[bytes],
+) -> NativeTokenizer: ...
+def extend(
+    tokenizer: NativeTokenizer,
+    documents: Iterator[str | bytes | PathLike[str]],
+    *,
+    counts: NativeCounts | None,
+    vocab_size: int,
+    special_text: str,
     min_frequency: int,
     max_token_length: int | None,
     tie_break: str,

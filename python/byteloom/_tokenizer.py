@@ -1,19 +1,19 @@
 """`Tokenizer`: the class that users hold.
 
 Its hot methods (`encode`, `decode`, `count`, …) are native and inherited without a wrapper, those that write
-files stand in `_saving.py`; this file adds the methods that make and describe a tokenizer.
+files stand in `_saving.py`, those that change the vocabulary in `_changing.py`; this file adds the methods
+that make and describe a tokenizer.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 
 from . import _formats, _native
+from ._changing import Changing
 from ._explained import Explained
 from ._saving import SavingTokenizer
-from .errors import TrainingError, TrainingWarning
 
 __all__ = ["Tokenizer"]
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Document = str | bytes | os.PathLike[str]
 
 
-class Tokenizer(SavingTokenizer, Explained):
+class Tokenizer(SavingTokenizer, Changing, Explained):
     """A BPE tokenizer: text to ids and back; without loss, unless its alphabet is one of characters.
 
     A tokenizer is made by `Tokenizer.train`, `Tokenizer.load` or one of the `from_` methods and never changes
@@ -62,6 +62,7 @@ class Tokenizer(SavingTokenizer, Explained):
         bos: str | None = None,
         eos: str | None = None,
         pad: str | None = None,
+        seed_tokens: Sequence[str | bytes] = (),
         min_frequency: int = 2,
         max_token_length: int | None = None,
         tie_break: str = "smallest_pair",
@@ -95,6 +96,9 @@ class Tokenizer(SavingTokenizer, Explained):
             bos: The special token that begins a sequence, one of `special_tokens`.
             eos: The special token that ends one.
             pad: The special token that fills up padded rows.
+            seed_tokens: Strings that must become tokens, each of them one pre-token. What the text gives
+                comes first; then the parts of each seed are joined from the left, in the order of the seeds.
+                The tokens that this adds count as any other, and the report has their ids.
             min_frequency: A pair is merged only if it occurs at least this often.
             max_token_length: Longest token to learn, in bytes (in characters, if they are the alphabet).
             tie_break: Which of several equally frequent pairs comes first: `"smallest_pair"` (smaller left
@@ -117,8 +121,8 @@ class Tokenizer(SavingTokenizer, Explained):
             The tokenizer. What training did is in its `training_report`.
 
         Raises:
-            TrainingError: a vocabulary that cannot be had, or another option out of its range; with `strict`,
-                also a text that ran out of pairs.
+            TrainingError: a vocabulary that cannot be had, a seed that no merges can make, or another option
+                out of its range; with `strict`, also a text that ran out of pairs.
             TextError: invalid text, with the file and the byte offset, or the index of the document.
             PatternError: a pattern that does not compile.
             SpecialTokenError: special tokens that are empty or given twice, a role that names none of them,
@@ -136,18 +140,19 @@ class Tokenizer(SavingTokenizer, Explained):
         >>> tok.special_tokens
         {'<|end|>': 259}
         """
-        if strict and allow_fewer:
-            message = "strict=True refuses fewer tokens and allow_fewer=True expects them; choose one"
-            raise ValueError(message)
         # Here, and not above: what only training needs would cost every import.
         from ._training import (  # noqa: PLC0415
             TrainingDocuments,
+            check_shortage,
             checked_names,
+            checked_seeds,
             expected_bytes,
             progress_callback,
             split_counts,
+            tell_shortage,
         )
 
+        check_shortage(strict=strict, allow_fewer=allow_fewer)
         documents, counts = split_counts(data)
         read = TrainingDocuments(documents, errors)
         with progress_callback(progress) as callback:
@@ -174,20 +179,11 @@ class Tokenizer(SavingTokenizer, Explained):
                 progress=callback,
                 cache_bytes=cache_bytes,
                 trace=trace,
+                seed_tokens=checked_seeds(seed_tokens),
             )
         tok = cls(native)
-        if tok.vocab_size < vocab_size and not allow_fewer:
-            report = tok.training_report or {}
-            few = "no pair is left that may be merged"
-            if report.get("stopped") == "min_frequency":
-                few = f"no pair occurs {min_frequency} times any more"
-            message = (
-                f"training ended with {tok.vocab_size} tokens of the {vocab_size} asked for: {few}; "
-                "give it more text, or lower min_frequency or raise max_token_length if you set them"
-            )
-            if strict:
-                raise TrainingError(message)
-            warnings.warn(message, TrainingWarning, stacklevel=2)
+        if not allow_fewer:
+            tell_shortage(tok, vocab_size, min_frequency, strict=strict)
         return tok
 
     @classmethod
@@ -468,16 +464,21 @@ class Tokenizer(SavingTokenizer, Explained):
 
         - `ties`: of how many merges the rule for ties decided, since another pair occurred as often.
         - `coverage`: how many `tokens` the text is in this vocabulary, `bytes_per_token`, and how many of its
-          pre-tokens (`whole_pretokens`) and of the distinct ones (`whole_unique_pretokens`) are one token.
+          pre-tokens (`whole_pretokens`) and of the distinct ones (`whole_unique_pretokens`) are one token;
+          `None` after `extend` of a vocabulary of characters.
         - `reading`: what readers of files gave and left out, summed up, with the `reasons` of what was
           `skipped`, as in the `stats` of `byteloom.documents`; `None` where text or plain files were given.
         - `seconds`: to `read` documents, to `count` (plain files are read there), to `merge`, in `total`.
         - with `trace=True`, `trace`: one list for each merge: left id, right id, count, how many pairs had
           that count, and the runners-up as `[left, right, count]` (`training_trace` makes records of it).
+        - with seeds, `seed_tokens`: how many were `asked` for, and the ids that were `added` for them.
 
         The report is kept in saved files, and is no part of equality. Two lists are in neither files nor
         pickles, which would grow by a third: `counts`, how often the pair of each merge occurred when it was
-        merged, and `tied`, whether another pair occurred as often.
+        merged (0 for one that is there for a seed), and `tied`, whether another pair occurred as often.
+
+        After `extend` the report is about the training that came last, and `extended_from` is the size before
+        it. `resized` cuts the report to what is left.
 
         >>> import byteloom as bl
         >>> report = bl.Tokenizer.train("low lower", vocab_size=257).training_report

@@ -5,26 +5,31 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from .errors import SpecialTokenError, TrainingError
+from .errors import SpecialTokenError, TrainingError, TrainingWarning
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
     from ._counts import PretokenCounts
     from ._inputs import Documents
+    from ._native import NativeTokenizer
 
 __all__ = [
     "TrainingDocuments",
+    "check_shortage",
     "checked_names",
+    "checked_seeds",
     "document_iterator",
     "expected_bytes",
     "progress_callback",
     "split_counts",
+    "tell_shortage",
 ]
 
 Document = str | bytes | os.PathLike[str]
@@ -82,6 +87,49 @@ class TrainingDocuments:
                 elif isinstance(value, int):
                     sums[name] = sums.get(name, 0) + value
         return json.dumps(sums) if sums else None
+
+
+def checked_seeds(seed_tokens: Any) -> list[bytes]:
+    """Seeds as bytes."""
+    if isinstance(seed_tokens, (str, bytes)):
+        message = f"seed_tokens must be a sequence of tokens, such as [{seed_tokens!r}], not a single one"
+        raise TypeError(message)
+    seeds = []
+    for place, seed in enumerate(seed_tokens):
+        if not isinstance(seed, (str, bytes)):
+            message = f"seed_tokens[{place}] must be str or bytes, not {type(seed).__name__}"
+            raise TypeError(message)
+        try:
+            seeds.append(seed if isinstance(seed, bytes) else seed.encode())
+        except UnicodeEncodeError:
+            message = f"seed_tokens[{place}], {seed!r}, holds a lone surrogate, which is no text"
+            raise TrainingError(message) from None
+    return seeds
+
+
+def check_shortage(*, strict: bool, allow_fewer: bool) -> None:
+    """Refuse two wishes that exclude each other."""
+    if strict and allow_fewer:
+        message = "strict=True refuses fewer tokens and allow_fewer=True expects them; choose one"
+        raise ValueError(message)
+
+
+def tell_shortage(
+    tok: NativeTokenizer, vocab_size: int, min_frequency: int, *, strict: bool, stacklevel: int = 3
+) -> None:
+    """Say that a text gave fewer tokens than asked for, if it did, so many calls further up."""
+    if tok.vocab_size >= vocab_size:
+        return
+    few = "no pair is left that may be merged"
+    if json.loads(tok._metadata())["training"]["stopped"] == "min_frequency":  # noqa: SLF001 - of the same class
+        few = f"no pair occurs {min_frequency} times any more"
+    message = (
+        f"training ended with {tok.vocab_size} tokens of the {vocab_size} asked for: {few}; "
+        "give it more text, or lower min_frequency or raise max_token_length if you set them"
+    )
+    if strict:
+        raise TrainingError(message)
+    warnings.warn(message, TrainingWarning, stacklevel=stacklevel)
 
 
 def document_iterator(

@@ -15,7 +15,14 @@ from byteloom.cli import commands
 
 COMMANDS = sorted(commands.list_commands(None))
 # What a command needs besides the tokenizer.
-REST = {"truncate": ["-n", "1"], "convert": ["out.json"], "verify": ["tok"]}
+REST = {
+    "truncate": ["-n", "1"],
+    "convert": ["out.json"],
+    "verify": ["tok"],
+    "resize": ["-o", "out.json", "-n", "300"],
+    "prune": ["-o", "out.json"],
+    "extend": ["-o", "out.json", "-n", "300"],
+}
 PLAIN_TEXT_COMMANDS = ["encode", "count", "truncate", "decode"]
 
 

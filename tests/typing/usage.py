@@ -50,6 +50,7 @@ def train() -> bl.Tokenizer:
         threads=1,
         progress=seen.append,
         cache_bytes=1 << 20,
+        seed_tokens=["x", b"y"],
     )
     assert_type(tok, bl.Tokenizer)
     assert_type(bl.Tokenizer.train("low low", 257), bl.Tokenizer)
@@ -166,6 +167,23 @@ def keep(tok: bl.Tokenizer) -> None:
     again: bl.Tokenizer = pickle.loads(pickle.dumps(tok))
     assert again == tok
     assert {tok: "usable as a key"}[again]
+
+
+def change(tok: bl.Tokenizer) -> None:
+    """Other vocabularies."""
+    small, new_ids, report = tok.resized(260)
+    assert_type(small, bl.Tokenizer)
+    assert_type(new_ids, npt.NDArray[np.int64])
+    assert_type(report, bl.ChangeReport)
+    assert_type(report.builders, int)
+    change = tok.prune(keep=[97, "a", b"b"])
+    assert_type(change, bl.VocabularyChange)
+    assert_type(change.tokenizer, bl.Tokenizer)
+    assert_type(tok.prune(data=["the cat", b"sat"], vocab_size=260, threads=1), bl.VocabularyChange)
+    assert_type(
+        tok.prune(data=bl.PretokenCounts("a", special_tokens=[*tok.special_tokens])).report.moved, int
+    )
+    assert_type(tok.extend("mat mat", 263, tie_break="first_seen", trace=True), bl.Tokenizer)
 
 
 def talk(tok: bl.Tokenizer) -> None:
@@ -293,7 +311,7 @@ def explain(tok: bl.Tokenizer) -> None:
 def main() -> None:
     """Run it all."""
     tok = train()
-    for part in (encode, batches, decode, look, keep, talk, patch, explain, inspect, fail):
+    for part in (encode, batches, decode, look, keep, change, talk, patch, explain, inspect, fail):
         part(tok)
     courses()
 

@@ -28,6 +28,7 @@ METHODS = [
     ),
     *("count", "count_batch", "truncate", "chunk", "pretokens", "decode", "decode_bytes", "decode_batch"),
     *("decode_with_offsets", "stream_decoder", "id_to_bytes", "id_to_token", "token_to_id", "from_bytes"),
+    *("resized", "prune"),
     *("with_special_tokens", "with_cache_bytes", "info", "to_bytes", "explain", "explain_stream"),
 ]
 OPTIONS = [
@@ -53,8 +54,9 @@ TRAINING_OPTIONS = [
         "min_frequency",
         "max_token_length",
     ),
-    *("tie_break", "errors", "threads", "progress", "cache_bytes", "trace"),
+    *("tie_break", "errors", "threads", "progress", "cache_bytes", "trace", "seed_tokens"),
 ]
+EXTENDING_OPTIONS = ["vocab_size", "special_text", "keep", *TRAINING_OPTIONS[5:-1]]
 
 
 def call(function, arguments, options):
@@ -95,6 +97,23 @@ def test_training(small_text, capfd):
         }
         data = small_text if seeded.random() < 0.7 else seeded.choice(WEIRD)
         call(train_quietly, [data], options)
+    assert "panicked" not in capfd.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::byteloom.TrainingWarning")
+def test_changing(small_text, capfd):
+    seeded = random.Random(10)
+    tok = train_quietly(small_text, 300, special_tokens=["<a>"])
+    for _ in range(1_000):
+        data = small_text if seeded.random() < 0.6 else seeded.choice(WEIRD)
+        options = {"vocab_size": 305} | {
+            name: seeded.choice(WEIRD) for name in seeded.sample(EXTENDING_OPTIONS, seeded.choice([1, 2]))
+        }
+        call(tok.extend, [data], {name: value for name, value in options.items() if name != "keep"})
+        names = {"vocab_size", "keep", "errors", "threads", "progress"}
+        call(
+            tok.prune, [], {name: value for name, value in options.items() if name in names} | {"data": data}
+        )
     assert "panicked" not in capfd.readouterr().err
 
 

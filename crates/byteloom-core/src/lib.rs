@@ -16,6 +16,7 @@
 //! ```
 
 pub mod cache;
+pub mod change;
 mod encode;
 pub mod entropy;
 pub mod error;

@@ -219,6 +219,12 @@ impl TokenizerSpec {
         (bytes_in_order && merges_in_order).then_some(base)
     }
 
+    /// The number of tokens, special ones included.
+    pub fn vocab_size(&self) -> usize {
+        let fallback = if matches!(self.alphabet, Alphabet::CharactersAndBytes(_)) { 256 } else { 0 };
+        self.vocab.len() + self.special.tokens().len() + fallback
+    }
+
     /// The largest id of all.
     pub fn max_token_id(&self) -> TokenId {
         let special = self.special.tokens().last().map_or(0, |token| token.id);

@@ -160,9 +160,7 @@ impl Tokenizer {
 
     /// The number of tokens, special ones included.
     pub fn vocab_size(&self) -> usize {
-        let Compiled { spec, .. } = &*self.compiled;
-        let fallback = if matches!(spec.alphabet, Alphabet::CharactersAndBytes(_)) { 256 } else { 0 };
-        spec.vocab.len() + spec.special.tokens().len() + fallback
+        self.compiled.spec.vocab_size()
     }
 
     /// A hash of everything that ids depend on, in hex: equal for tokenizers that encode and decode alike by

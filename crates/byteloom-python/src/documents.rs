@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use byteloom_core::change::UseCounter;
 use byteloom_core::entropy::Training;
 use byteloom_core::train::{Counting, Hook, InvalidUtf8, Progress, Stage, Trainer};
 use byteloom_core::{Error, Result};
@@ -230,7 +231,7 @@ macro_rules! feed {
     )*};
 }
 
-feed!(Trainer, Training, Counting);
+feed!(Trainer, Training, Counting, UseCounter);
 
 /// Feeds everything that `documents` gives, in order.
 pub fn feed_all(

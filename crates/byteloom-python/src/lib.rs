@@ -6,6 +6,7 @@
 #![allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 
 mod arrays;
+mod change;
 mod counts;
 mod cut;
 mod decode;
@@ -31,6 +32,8 @@ use pyo3::prelude::*;
 /// The Rust half of byteloom.
 #[pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use super::change::extend;
     #[pymodule_export]
     use super::counts::NativeCounts;
     #[pymodule_export]

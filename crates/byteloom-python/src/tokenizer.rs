@@ -20,6 +20,14 @@ pub struct MergeFigures {
     pub tied: Vec<bool>,
 }
 
+impl MergeFigures {
+    /// The same without those of the last merges, if there are so many.
+    pub fn without_last(&self, dropped: usize) -> Option<Self> {
+        let left = self.counts.len().checked_sub(dropped)?;
+        Some(Self { counts: self.counts[..left].to_vec(), tied: self.tied[..left].to_vec() })
+    }
+}
+
 /// The native half of `byteloom.Tokenizer`, and the figures of its merges if it was trained just now. Files would grow
 /// by a third with these, so they do not hold them.
 #[pyclass(frozen, subclass, module = "byteloom._native")]

@@ -21,13 +21,14 @@ use crate::options::{integer, threads as thread_option};
 use crate::tokenizer::{MergeFigures, NativeTokenizer};
 
 /// A trace tells of this many pairs that came next.
-const RUNNERS_UP: usize = 3;
+pub const RUNNERS_UP: usize = 3;
 
 /// Learns a tokenizer from counts, if there are any, and from an iterator of documents.
 #[pyfunction]
 #[pyo3(signature = (
     documents, *, counts, vocab_size, pattern, alphabet, unk, special_tokens, special_position, special_text, bos, eos, pad,
-    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, reading, progress, cache_bytes, trace
+    min_frequency, max_token_length, tie_break, errors, threads, expected_bytes, reading, progress, cache_bytes, trace,
+    seed_tokens
 ))]
 pub fn train(
     py: Python<'_>,
@@ -53,6 +54,7 @@ pub fn train(
     progress: Option<Py<PyAny>>,
     cache_bytes: Option<&Bound<'_, PyAny>>,
     trace: bool,
+    seed_tokens: Vec<Vec<u8>>,
 ) -> PyResult<NativeTokenizer> {
     let cache_bytes = cache_limit(cache_bytes)?;
     let handling = Handling::parse(errors)?;
@@ -83,6 +85,7 @@ pub fn train(
             taken: if ordinary { special_tokens.clone() } else { Vec::new() },
             threads,
             trace: trace.then_some(RUNNERS_UP),
+            seeds: seed_tokens,
         };
         let declared = (0..).zip(&special_tokens).map(|(id, name)| SpecialToken::new(name.clone(), id));
         let mut special = SpecialTokens::new(declared.collect())?;
@@ -136,8 +139,19 @@ pub fn train(
         roles.assign(&mut spec.special)?;
         spec.metadata =
             serde_json::json!({"training": describe(&report, &learned, &config, &spec, reading, times)});
+        // Ids are numbered as symbols are, behind special tokens where those come first.
+        let first = spec.merges.first().zip(learned.merges.first());
+        let offset = first.map_or(0, |(made, learned)| made.0 - learned.0);
         if let Some(steps) = &learned.trace {
-            spec.metadata["training"]["trace"] = describe_trace(steps, &learned, &spec);
+            spec.metadata["training"]["trace"] =
+                describe_trace(steps, &learned.merges, &learned.counts, offset);
+        }
+        if !config.seeds.is_empty() {
+            let id = |merge: usize| offset + learned.base + merge as u32;
+            spec.metadata["training"]["seed_tokens"] = serde_json::json!({
+                "asked": config.seeds.len(),
+                "added": report.seeded.clone().map(id).collect::<Vec<_>>(),
+            });
         }
         let steps = MergeFigures { counts: learned.counts, tied: learned.tied };
         Ok((Tokenizer::new(spec, cache_bytes)?, steps))
@@ -145,14 +159,14 @@ pub fn train(
     Ok(NativeTokenizer(tokenizer, Some(steps.into())))
 }
 
-fn at_least_one(option: &str, value: i128) -> Result<u64> {
+pub fn at_least_one(option: &str, value: i128) -> Result<u64> {
     u64::try_from(value)
         .ok()
         .filter(|&value| value > 0)
         .ok_or_else(|| Error::Training(format!("{option} must be at least 1 and below 2^64, not {value}")))
 }
 
-fn special_text_is_ordinary(special_text: &str) -> Result<bool> {
+pub fn special_text_is_ordinary(special_text: &str) -> Result<bool> {
     match special_text {
         "boundary" => Ok(false),
         "ordinary" => Ok(true),
@@ -185,7 +199,7 @@ pub fn said_by_readers(reading: &Bound<'_, PyAny>) -> PyResult<Value> {
 /// The report as it is kept with the tokenizer.
 ///
 /// `times`: what reading took, when everything was read, and how long it was then since the start.
-fn describe(
+pub fn describe(
     report: &TrainReport,
     learned: &Learned,
     config: &TrainConfig,
@@ -193,12 +207,19 @@ fn describe(
     reading: Value,
     times: (Duration, Instant, Duration),
 ) -> Value {
-    let vocab_size = spec.vocab.len() + spec.special.tokens().len();
+    let vocab_size = spec.vocab_size();
     let asked = vocab_size + config.merges - report.merges;
     let (read, all_read, before) = times;
-    let left = learned.unfinished;
-    // A pre-token is one token, and one more for each pair left in it.
-    let tokens = report.pretokens.saturating_add(left.pairs);
+    let coverage = learned.unfinished.map(|left| {
+        // A pre-token is one token, and one more for each pair left in it.
+        let tokens = report.pretokens.saturating_add(left.pairs);
+        serde_json::json!({
+            "tokens": tokens,
+            "bytes_per_token": (tokens > 0).then(|| report.pretoken_bytes as f64 / tokens as f64),
+            "whole_pretokens": report.pretokens - left.weight,
+            "whole_unique_pretokens": report.unique_pretokens as u64 - left.words,
+        })
+    });
     serde_json::json!({
         "vocab_size": vocab_size,
         "vocab_size_asked": asked,
@@ -213,12 +234,7 @@ fn describe(
         "reading": reading,
         "merges": report.merges,
         "ties": learned.tied.iter().filter(|&&tied| tied).count(),
-        "coverage": {
-            "tokens": tokens,
-            "bytes_per_token": (tokens > 0).then(|| report.pretoken_bytes as f64 / tokens as f64),
-            "whole_pretokens": report.pretokens - left.weight,
-            "whole_unique_pretokens": report.unique_pretokens as u64 - left.words,
-        },
+        "coverage": coverage,
         "stopped": report.stopped.as_str(),
         "min_frequency": config.min_frequency,
         "max_token_length": config.max_token_length,
@@ -234,18 +250,15 @@ fn describe(
 }
 
 /// The trace as it is kept with the tokenizer: for each merge its pair, its count, how many pairs had that count, and
-/// the runners-up with their counts. Pairs are ids of the tokenizer.
-fn describe_trace(steps: &[TraceStep], learned: &Learned, spec: &TokenizerSpec) -> Value {
-    // Ids are numbered as symbols are, behind special tokens where those come first.
-    let first = spec.merges.first().zip(learned.merges.first());
-    let offset = first.map_or(0, |(made, learned)| made.0 - learned.0);
-    let rows = steps.iter().zip(&spec.merges).zip(&learned.counts).map(|((step, (left, right)), count)| {
+/// the runners-up with their counts. Pairs are ids of the tokenizer, which begin `offset` behind those learned.
+pub fn describe_trace(steps: &[TraceStep], merges: &[(u32, u32)], counts: &[u64], offset: u32) -> Value {
+    let rows = steps.iter().zip(merges).zip(counts).map(|((step, (left, right)), count)| {
         let next: Vec<_> = step
             .runners_up
             .iter()
             .map(|((left, right), count)| (left + offset, right + offset, count))
             .collect();
-        serde_json::json!([left, right, count, step.tied, next])
+        serde_json::json!([left + offset, right + offset, count, step.tied, next])
     });
     rows.collect::<Vec<_>>().into()
 }

@@ -22,6 +22,9 @@ __all__ = ["commands", "main"]
 
 _COMMANDS = (
     "train",
+    "extend",
+    "resize",
+    "prune",
     "encode",
     "decode",
     "count",

@@ -100,7 +100,6 @@ def write_sizes(
     sizes: Sequence[tuple[str, int]],
     held_out: byteloom.Documents | None,
     *,
-    options: dict[str, Any],
     force: bool,
 ) -> list[Size]:
     """Save the vocabulary of each size, and count the held-out text with each.
@@ -113,7 +112,7 @@ def write_sizes(
         if size > tok.vocab_size:
             say(f"warning: no vocabulary of {label}: training ended with {tok.vocab_size:,} tokens")
             continue
-        made.append((file_of(output, label), _shortened(tok, size, options)))
+        made.append((file_of(output, label), tok.resized(size).tokenizer))
     if not made:
         raise click.ClickException("training ended before the smallest size; give it more text")
     for file, one in made:
@@ -128,18 +127,6 @@ def write_sizes(
         Size(file, one.vocab_size, one.fingerprint, *((size, number, size / number) if number else ()))
         for (file, one), number in zip(made, tokens, strict=True)
     ]
-
-
-def _shortened(tok: byteloom.Tokenizer, size: int, options: dict[str, Any]) -> byteloom.Tokenizer:
-    """The tokenizer that training with these options ends with when it is asked for `size` tokens."""
-    if size == tok.vocab_size:
-        return tok
-    return byteloom.Tokenizer.from_merges(
-        tok.merges[: len(tok.merges) - (tok.vocab_size - size)],
-        pattern=tok.pattern_name or tok.pattern,
-        special_tokens=sorted(tok.special_tokens, key=tok.special_tokens.__getitem__),
-        **{name: options[name] for name in ("special_position", "bos", "eos", "pad")},
-    )
 
 
 def table(rows: Sequence[Size]) -> str:

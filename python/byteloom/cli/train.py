@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json as jsonlib
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
 import byteloom
-from byteloom.cli.files import check_output, open_output, say, shown
+from byteloom.cli.files import as_text, check_output, open_output, read_source, say, shown, source_name
 from byteloom.cli.options import SIZE, TEXT, output_options, threads_option
+from byteloom.cli.reading import (
+    in_words_of_options,
+    learning_options,
+    open_documents,
+    progress_option,
+    reading_options,
+    say_what_is_missing,
+    split_reading,
+    wants_progress,
+    warnings_said,
+)
 from byteloom.cli.sizes import SIZES, Size, check_sizes, draw, table, write_sizes
 
 
@@ -45,54 +52,22 @@ from byteloom.cli.sizes import SIZES, Size, check_sizes, draw, table, write_size
     "--special-position", type=click.Choice(["last", "first"]), default="last", show_default=True,
     help="Where the ids of special tokens are.",
 )  # fmt: skip
+@click.option(
+    "--seed-token", "seed_tokens", type=TEXT, multiple=True, metavar="TOKEN",
+    help="A string that must become a token, whatever the text says; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--seed-tokens", "seed_file", type=click.Path(), metavar="FILE",
+    help="A file of such strings, one a line; a leading space belongs to the string.",
+)  # fmt: skip
 @click.option("--bos", type=TEXT, metavar="TOKEN", help="The special token that begins a sequence.")
 @click.option("--eos", type=TEXT, metavar="TOKEN", help="The special token that ends a sequence.")
 @click.option("--pad", type=TEXT, metavar="TOKEN", help="The special token that fills up padded rows.")
-@click.option(
-    "--min-frequency", type=SIZE, default=2, show_default=True, metavar="N",
-    help="Merge a pair only if it occurs this often.",
-)  # fmt: skip
-@click.option("--max-token-length", type=SIZE, metavar="N", help="Longest token to learn, in bytes.")
-@click.option(
-    "--tie-break", type=click.Choice(["smallest_pair", "huggingface", "first_seen"]),
-    default="smallest_pair", show_default=True, help="Which of several equally frequent pairs comes first.",
-)  # fmt: skip
-@click.option(
-    "--errors", type=click.Choice(["strict", "replace", "keep"]), default="strict", show_default=True,
-    help="Bytes that are not UTF-8: refuse them, put U+FFFD in their place, or keep them as they are.",
-)  # fmt: skip
-@click.option(
-    "--format", "form", metavar="NAME",
-    help="text, jsonl or parquet, where the endings of the files do not say so; jsonl.gz if packed.",
-)  # fmt: skip
-@click.option(
-    "--field", type=TEXT, default="text", show_default=True, metavar="NAME", help="Field of JSON lines."
-)
-@click.option(
-    "--column", type=TEXT, default="text", show_default=True, metavar="NAME", help="Column of tables."
-)
-@click.option(
-    "--separator", type=TEXT, metavar="STRING",
-    help=r"What ends a document in text files, and is part of none; \n and \t are understood.",
-)  # fmt: skip
-@click.option("--max-bytes", type=SIZE, metavar="N", help="Stop after so many bytes of text, such as 2G.")
-@click.option(
-    "--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
-    help="Learn from this share of the documents only, such as 0.1.",
-)  # fmt: skip
-@click.option(
-    "--seed", type=int, default=0, show_default=True, metavar="N", help="Another number, another sample."
-)
-@click.option(
-    "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
-    help="Faulty lines, rows and files: stop there, or count them and go on.",
-)  # fmt: skip
+@learning_options
+@reading_options
 @click.option("--strict", is_flag=True, help="Fail where the text gives fewer tokens than asked for.")
 @threads_option
-@click.option(
-    "--progress/--no-progress", default=None,
-    help="Show progress on stderr; by default only where that is a terminal.",
-)  # fmt: skip
+@progress_option
 @click.option("--json", is_flag=True, help="Print the report as JSON on standard output.")
 def command(
     *,
@@ -104,15 +79,8 @@ def command(
     held_out: tuple[str, ...],
     plot: str | None,
     special: tuple[str, ...],
-    errors: str,
-    form: str | None,
-    field: str,
-    column: str,
-    separator: str | None,
-    max_bytes: int | None,
-    sample: float | None,
-    seed: int,
-    on_error: str,
+    seed_tokens: tuple[str, ...],
+    seed_file: str | None,
     progress: bool | None,
     json: bool,
     **options: Any,
@@ -131,6 +99,7 @@ def command(
           --special '<|endoftext|>' --eos '<|endoftext|>'
       byteloom train shards/ -o tok.json --field content --sample 0.1 --max-bytes 2G
       byteloom train corpus.txt -o tok.json --sizes 1k,4k,16k,32k --held-out other.txt
+      byteloom train corpus.txt -o tok.json --seed-token ' Kubernetes'
 
     Next: `byteloom info tok.json` shows what was learned, `byteloom encode tok.json` uses it.
     """
@@ -141,67 +110,42 @@ def command(
             raise click.UsageError("--held-out and --plot belong to --sizes", click.get_current_context())
         check_output(output, force=force)
     else:
+        if seed_tokens or seed_file is not None:
+            message = "seed tokens come last, so smaller sizes would lose them: train each size by itself"
+            raise click.UsageError(message, click.get_current_context())
         check_sizes(output, sizes, 256 + len(special), held_out, plot, force=force)
         vocab_size = max(size for _, size in sizes)
     # A wrong name among many ends the run here, and not after the first files were read.
-    documents = byteloom.documents(
-        files or "-", format=form, field=field, column=column, separator=_unescaped(separator),
-        max_bytes=max_bytes, sample=sample, seed=seed, errors=errors, on_error=on_error,
-    )  # fmt: skip
-    other = byteloom.documents(held_out, field=field, column=column, errors=errors) if held_out else None
-    if "-" in documents.files and sys.stdin is not None and sys.stdin.isatty():
-        say("reading the terminal; end with Ctrl-D on a line of its own")
-    show_progress = progress if progress is not None else sys.stderr is not None and sys.stderr.isatty()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", byteloom.TrainingWarning)
-        with _in_words_of_options():
-            tok = byteloom.Tokenizer.train(
-                documents, vocab_size, special_tokens=special, errors=errors, progress=show_progress or None,
-                **options,
-            )  # fmt: skip
-    for warning in caught:
-        say(f"warning: {warning.message}")
-    _say_what_is_missing(documents)
+    reading, learning = split_reading(options)
+    seeds = [*seed_tokens, *(_lines(seed_file) if seed_file is not None else ())]
+    documents = open_documents(files, reading)
+    other = None
+    if held_out:
+        other = byteloom.documents(held_out, **{key: reading[key] for key in ("field", "column", "errors")})
+    with warnings_said(), in_words_of_options():
+        tok = byteloom.Tokenizer.train(
+            documents, vocab_size, special_tokens=special, seed_tokens=seeds, errors=reading["errors"],
+            progress=wants_progress(progress), **learning,
+        )  # fmt: skip
+    say_what_is_missing(documents)
     rows = None
     if sizes is None:
         with open_output(output, force=force) as write:
             write(tok.to_bytes())
     else:
-        with _in_words_of_options():
-            rows = write_sizes(tok, output, sizes, other, options=options, force=force)
+        with in_words_of_options():
+            rows = write_sizes(tok, output, sizes, other, force=force)
     _report(tok, documents, output, rows, json=json)
     if rows is not None and plot is not None:
         draw(plot, rows, force=force)
 
 
-def _unescaped(separator: str | None) -> str | None:
-    return separator and separator.replace("\\n", "\n").replace("\\t", "\t")
-
-
-@contextmanager
-def _in_words_of_options() -> Iterator[None]:
-    """Put the options of the command into errors that speak of arguments of the library."""
-    try:
-        yield
-    except ImportError as error:
-        raise click.ClickException(str(error)) from None
-    except byteloom.ByteloomError as error:
-        message = str(error).replace("on_error='skip'", "--on-error skip")
-        message = message.replace("errors='replace' or 'keep'", "--errors replace or keep")
-        raise type(error)(message) from None
-
-
-def _say_what_is_missing(documents: byteloom.Documents) -> None:
-    stats = documents.stats
-    if stats.skipped:
-        reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(stats.reasons.items()))
-        say(f"warning: {stats.skipped:,} skipped ({reasons}); the first: {shown(stats.faults[0])}")
-    if documents.ignored:
-        number = len(documents.ignored)
-        say(
-            f"{number:,} file{'s' * (number != 1)} in folders not read because of the ending, "
-            f"such as {shown(documents.ignored[0])}"
-        )
+def _lines(path: str) -> list[str]:
+    """The lines of a file that are not empty."""
+    text = as_text(
+        read_source(path), source_name(path), errors="strict", otherwise="seed tokens of a file are text"
+    )
+    return [line for line in text.replace("\r\n", "\n").split("\n") if line]
 
 
 def _report(

@@ -20,7 +20,7 @@ use super::queue::{Queue, Ranked};
 use super::taken::Taken;
 use super::trace::{TraceStep, Tracer};
 use super::unfinished::{Unfinished, unfinished};
-use super::words::{Cell, Sized, Weights, Words};
+use super::words::{Cell, Made, Sized, Weights, Words};
 use crate::error::{Error, Result};
 use crate::prefetch::prefetch;
 use crate::token::MAX_TOKEN_ID;
@@ -74,7 +74,7 @@ impl Stopped {
 /// The merges learned, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Learned {
-    /// Symbols `0..base` are the initial ones; `base + k` is made by merge `k`.
+    /// Symbols `0..base` are there before; `base + k` is made by merge `k`.
     pub base: u32,
     /// The two symbols of each merge.
     pub merges: Vec<(u32, u32)>,
@@ -82,8 +82,8 @@ pub struct Learned {
     pub counts: Vec<u64>,
     /// Whether another pair occurred as often then, so that the rule for ties decided.
     pub tied: Vec<bool>,
-    /// What the merges leave in more than one piece.
-    pub unfinished: Unfinished,
+    /// What the merges leave in more than one piece, where that is known.
+    pub unfinished: Option<Unfinished>,
     /// Why there are no more.
     pub stopped: Stopped,
     /// How each merge was chosen, where that was asked for.
@@ -127,11 +127,11 @@ fn learn_with(
     hook: &mut Hook<'_>,
 ) -> Result<Learned> {
     let base = words.base();
-    check(options.merges, base, options.max_token_length)?;
+    check(options.merges, words.known(), options.max_token_length)?;
     let mut pacer = Pacer::new(hook);
     match words.sized(options.merges) {
-        Sized::Narrow(cells, weights) => run(cells, weights, base, options, tracer, &mut pacer),
-        Sized::Wide(cells, weights) => run(cells, weights, base, options, tracer, &mut pacer),
+        Sized::Narrow(cells, weights, made) => run(cells, weights, base, made, options, tracer, &mut pacer),
+        Sized::Wide(cells, weights, made) => run(cells, weights, base, made, options, tracer, &mut pacer),
     }
 }
 
@@ -139,13 +139,14 @@ fn run<C: Cell>(
     cells: Vec<C>,
     weights: Weights,
     base: u32,
+    made: Made,
     options: &Options,
     tracer: Option<Tracer>,
     pacer: &mut Pacer<'_>,
 ) -> Result<Learned> {
-    let mut learner = Learner::new(cells, weights, base, options, tracer, pacer)?;
+    let mut learner = Learner::new(cells, weights, base, made, options, tracer, pacer)?;
     let mut tied = Vec::new();
-    while learner.merges.len() < options.merges {
+    while learner.counts.len() < options.merges {
         let floor = learner.floor.value();
         let Some(pair) = learner.queue.pop(floor, &mut learner.state) else { break };
         tied.push(learner.queue.is_tied(learner.state.count(pair), floor, &mut learner.state));
@@ -155,7 +156,11 @@ fn run<C: Cell>(
     let stopped = learner.stopped();
     let unfinished = unfinished(&learner.state.cells, &learner.state.lengths, &learner.weights);
     let trace = learner.tracer.map(|tracer| tracer.steps);
-    Ok(Learned { base, merges: learner.merges, counts: learner.counts, tied, unfinished, stopped, trace })
+    let mut merges = learner.merges;
+    merges.drain(..merges.len() - learner.counts.len());
+    let base = (learner.state.lengths.len() - merges.len()) as u32;
+    let unfinished = Some(unfinished);
+    Ok(Learned { base, merges, counts: learner.counts, tied, unfinished, stopped, trace })
 }
 
 /// Refuses options that no training can meet.
@@ -171,6 +176,23 @@ pub(super) fn check(merges: usize, base: u32, max_token_length: Option<usize>) -
         )));
     }
     Ok(())
+}
+
+/// The pairs of a word: where each begins, and its two symbols. `made` are the lengths of symbols from `base` on.
+fn pairs_of<C: Cell>(
+    cells: &[C],
+    word: Range<usize>,
+    base: u32,
+    made: &[u32],
+) -> impl Iterator<Item = (u32, u32, u32)> {
+    let mut at = word.start;
+    std::iter::from_fn(move || {
+        let left = cells[at].symbol();
+        let length = left.checked_sub(base).map_or(1, |place| made[place as usize] as usize);
+        let (start, next) = (at, at + length);
+        at = next;
+        (next < word.end).then(|| (start as u32, left, cells[next].symbol()))
+    })
 }
 
 /// What the order of pairs is decided from; apart from the queue so that the queue can ask.
@@ -232,6 +254,7 @@ struct Learner<C> {
     right: Side,
     /// Entries of lists that belong to pairs still in the queue.
     live: usize,
+    /// The parts of every symbol that is no initial one; those learned here are the last, one a count.
     merges: Vec<(u32, u32)>,
     counts: Vec<u64>,
     wanted: usize,
@@ -290,6 +313,7 @@ impl<C: Cell> Learner<C> {
         cells: Vec<C>,
         mut weights: Weights,
         base: u32,
+        made: Made,
         options: &Options,
         tracer: Option<Tracer>,
         pacer: &mut Pacer<'_>,
@@ -306,20 +330,26 @@ impl<C: Cell> Learner<C> {
         };
         let start = Progress { stage: Stage::Merge, done: 0, total: Some(options.merges as u64) };
         pacer.call(start)?;
-        let mut tally = InitialPairs::new(base);
+        let Made { parts: merges, lengths: made } = made;
+        let known = base as usize + merges.len();
+        let mut tally = InitialPairs::new(known as u32);
         for (word, weight) in weights.iter(cells.len()) {
             let length = word.len();
-            for pair in cells[word].windows(2) {
-                tally.add(pair[0].symbol(), pair[1].symbol(), weight)?;
+            for (_, left, right) in pairs_of(&cells, word, base, &made) {
+                tally.add(left, right, weight)?;
             }
             pacer.spend(length, || start)?;
         }
-        let (pairs, mut next) = tally.keep(floor.value(), &taken)?;
+        let lengths: Vec<u32> = std::iter::repeat_n(1, base as usize).chain(made.iter().copied()).collect();
+        let (pairs, mut next) = tally.keep(floor.value(), |left, right| {
+            let length = u64::from(lengths[left as usize]) + u64::from(lengths[right as usize]);
+            length <= max_length && !taken.forbids(left, right, length, &merges)
+        })?;
         let mut lists = vec![0; next.total as usize];
         for (word, _) in weights.iter(cells.len()) {
             let length = word.len();
-            for (position, pair) in (word.start as u32..).zip(cells[word].windows(2)) {
-                if let Some(entry) = next.entry(pair[0].symbol(), pair[1].symbol()) {
+            for (position, left, right) in pairs_of(&cells, word, base, &made) {
+                if let Some(entry) = next.entry(left, right) {
                     lists[entry as usize] = position;
                 }
             }
@@ -330,15 +360,15 @@ impl<C: Cell> Learner<C> {
         let numbers = 0..pairs.records.len() as u32;
         let mut learner = Self {
             live: lists.len(),
-            state: State { cells, lengths: vec![1; base as usize], pairs, lists, order: options.order },
+            state: State { cells, lengths, pairs, lists, order: options.order },
             weights,
             queue: Queue::new(),
             floor,
             max_length,
             taken,
-            left: Side { sums: vec![Sum::default(); base as usize], ..Side::default() },
-            right: Side { sums: vec![Sum::default(); base as usize], ..Side::default() },
-            merges: Vec::new(),
+            left: Side { sums: vec![Sum::default(); known], ..Side::default() },
+            right: Side { sums: vec![Sum::default(); known], ..Side::default() },
+            merges,
             counts: Vec::new(),
             wanted: options.merges,
             tracer,
@@ -358,7 +388,7 @@ impl<C: Cell> Learner<C> {
     }
 
     fn progress(&self) -> Progress {
-        Progress { stage: Stage::Merge, done: self.merges.len() as u64, total: Some(self.wanted as u64) }
+        Progress { stage: Stage::Merge, done: self.counts.len() as u64, total: Some(self.wanted as u64) }
     }
 
     /// Merges every occurrence of the pair, left to right.
@@ -542,7 +572,7 @@ impl<C: Cell> Learner<C> {
     }
 
     fn stopped(&self) -> Stopped {
-        if self.merges.len() == self.wanted {
+        if self.counts.len() == self.wanted {
             return Stopped::VocabSize;
         }
         let cells = &self.state.cells;

@@ -2,7 +2,6 @@
 
 use super::bpe::{DROPPED, Sum};
 use super::pairs::{Pair, Pairs};
-use super::taken::Taken;
 use crate::error::{Error, Result};
 
 /// Counts the pairs of initial symbols: in a square table for bytes, by hash for larger alphabets.
@@ -36,8 +35,12 @@ impl InitialPairs {
         Ok(())
     }
 
-    /// The pairs with a count from `floor` on that may be merged, and where their occurrences go.
-    pub(super) fn keep(mut self, floor: u64, taken: &Taken) -> Result<(Pairs, InitialLists)> {
+    /// The pairs with a count from `floor` on that `may` be merged, and where their occurrences go.
+    pub(super) fn keep(
+        mut self,
+        floor: u64,
+        may: impl Fn(u32, u32) -> bool,
+    ) -> Result<(Pairs, InitialLists)> {
         let mut pairs = Pairs::new();
         let mut total = 0_u32;
         let mut place = |occurrences: u32| {
@@ -52,7 +55,7 @@ impl InitialPairs {
         for (index, sum) in (0..).zip(&mut self.square) {
             sum.next = DROPPED;
             let (left, right) = (index / base, index % base);
-            if sum.occurrences > 0 && sum.weight >= floor && !taken.forbids(left, right, 2, &[]) {
+            if sum.occurrences > 0 && sum.weight >= floor && may(left, right) {
                 let list_len = sum.occurrences;
                 sum.next = place(list_len)?;
                 pairs.insert(Pair { left, right, count: sum.weight, list: sum.next, list_len })?;
@@ -60,7 +63,7 @@ impl InitialPairs {
         }
         for record in &mut self.hashed.records {
             record.list = DROPPED;
-            if record.count >= floor && !taken.forbids(record.left, record.right, 2, &[]) {
+            if record.count >= floor && may(record.left, record.right) {
                 record.list = place(record.list_len)?;
                 pairs.insert(*record)?;
             }

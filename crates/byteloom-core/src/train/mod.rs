@@ -8,12 +8,15 @@ mod counts;
 mod floor;
 mod initial;
 pub(crate) mod input;
+mod learn;
 mod pairs;
 mod parallel;
 pub(crate) mod progress;
 mod queue;
 mod reading;
 mod run;
+mod seeds;
+mod start;
 mod store;
 mod store_file;
 mod symbols;
@@ -28,6 +31,7 @@ mod tests;
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -44,12 +48,11 @@ pub use unfinished::Unfinished;
 
 use crate::error::{Error, Result};
 use crate::pretokenize::PreTokenizer;
-use crate::special::SpecialMatcher;
-use crate::token::MAX_TOKEN_BYTES;
+use crate::spec::{Alphabet, TokenizerSpec};
+use crate::special::{SpecialMatcher, SpecialToken};
 use input::Document;
 use parallel::{Counter, Splitter};
 use progress::Pacer;
-use symbols::Numbers;
 
 /// What to learn, and with how many threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,8 @@ pub struct TrainConfig {
     pub threads: usize,
     /// Tell how each merge was chosen, with this many runners-up.
     pub trace: Option<usize>,
+    /// Tokens that must exist, whatever the text says.
+    pub seeds: Vec<Vec<u8>>,
 }
 
 impl Default for TrainConfig {
@@ -83,6 +88,7 @@ impl Default for TrainConfig {
             taken: Vec::new(),
             threads: 1,
             trace: None,
+            seeds: Vec::new(),
         }
     }
 }
@@ -106,6 +112,8 @@ pub struct TrainReport {
     pub invalid_bytes: u64,
     /// Merges learned.
     pub merges: usize,
+    /// Which of them are there for the sake of seeds.
+    pub seeded: Range<usize>,
     /// Why there are no more.
     pub stopped: Stopped,
     /// Time spent in feeding.
@@ -148,6 +156,8 @@ pub struct Trainer {
     /// Special tokens in text that was counted elsewhere.
     specials_fed: u64,
     count_time: Duration,
+    /// The vocabulary that the training goes on from.
+    start: Option<TokenizerSpec>,
 }
 
 impl Trainer {
@@ -176,6 +186,7 @@ impl Trainer {
         let symbols = if config.symbols == Symbols::Bytes { 256 } else { 0 };
         bpe::check(config.merges, symbols, config.max_token_length)?;
         let splitter = Splitter { pretokenizer, specials };
+        seeds::check(&config, &splitter)?;
         Ok(Self {
             block: BLOCK,
             counter: Counter::new(splitter, config.threads, LEAST_SHARE),
@@ -185,7 +196,32 @@ impl Trainer {
             invalid_bytes: 0,
             specials_fed: 0,
             count_time: Duration::ZERO,
+            start: None,
         })
+    }
+
+    /// A trainer that goes on from the vocabulary of `spec`: text is merged as its tokenizer does, and what is learned
+    /// has the ids behind its largest. The strings of its special tokens end and begin documents, unless they are among
+    /// those of [`TrainConfig::taken`].
+    ///
+    /// # Errors
+    /// As [`Self::new`]; [`Error::Training`] for a tokenizer that changes text before it cuts it.
+    pub fn continuing(spec: &TokenizerSpec, config: TrainConfig) -> Result<Self> {
+        if !spec.normalizer.is_identity() {
+            return Err(Error::Training(format!(
+                "this tokenizer changes text before it cuts it ({}), and training counts text as it is; such a \
+                 vocabulary cannot be extended",
+                spec.normalizer.names().join(", ")
+            )));
+        }
+        let symbols = if spec.alphabet == Alphabet::Bytes { Symbols::Bytes } else { Symbols::Characters };
+        let boundaries = spec.special.tokens().iter().filter(|token| !config.taken.contains(&token.content));
+        let boundaries: Vec<_> =
+            boundaries.map(|token| SpecialToken::new(token.content.as_str(), token.id)).collect();
+        let specials = SpecialMatcher::new(&boundaries)?;
+        let config = TrainConfig { symbols, ..config };
+        let trainer = Self::new(spec.pretokenizer.clone(), specials, config)?;
+        Ok(Self { start: Some(spec.clone()), ..trainer })
     }
 
     /// Says how many bytes will be fed in all, for progress.
@@ -312,58 +348,5 @@ impl Trainer {
         self.counter.done = self.bytes;
         self.count_time += started.elapsed();
         pacer.call(self.counter.progress())
-    }
-
-    /// Learns the merges from everything fed.
-    pub fn finish(self, hook: &mut Hook<'_>) -> Result<(Learned, TrainReport)> {
-        let started = Instant::now();
-        let Self { config, mut counter, documents, bytes, invalid_bytes, specials_fed, count_time, .. } =
-            self;
-        let special_tokens_seen = counter.specials() + specials_fed;
-        let counts = std::mem::take(counter.counts()?);
-        drop(counter);
-        let (pretokens, unique_pretokens) = (counts.total(), counts.len());
-        let pretoken_bytes = counts.bytes();
-        let numbers = Numbers::new(config.symbols, config.tie_break, &counts)?;
-        let words = numbers.words(&counts, config.merges, &mut Pacer::new(hook))?;
-        let longest = match config.symbols {
-            Symbols::Bytes => MAX_TOKEN_BYTES,
-            Symbols::Characters => MAX_TOKEN_BYTES / char::MAX.len_utf8(),
-        };
-        let options = bpe::Options {
-            merges: config.merges,
-            min_frequency: config.min_frequency,
-            max_token_length: Some(config.max_token_length.unwrap_or(longest).min(longest)),
-            order: config.tie_break.order(),
-            taken: numbers.taken(&config.taken, &counts),
-        };
-        drop(counts);
-        let mut learned = match config.trace {
-            None => bpe::learn(words, &options, hook)?,
-            Some(runners_up) => bpe::learn_traced(words, &options, runners_up, hook)?,
-        };
-        if config.symbols == Symbols::Bytes {
-            let bytes_of_symbols = config.tie_break.byte_of_symbol();
-            let byte_id =
-                |symbol: u32| bytes_of_symbols.get(symbol as usize).map_or(symbol, |&byte| byte.into());
-            let runners_up = learned.trace.iter_mut().flatten().flat_map(|step| &mut step.runners_up);
-            for (left, right) in learned.merges.iter_mut().chain(runners_up.map(|(pair, _)| pair)) {
-                (*left, *right) = (byte_id(*left), byte_id(*right));
-            }
-        }
-        let report = TrainReport {
-            documents,
-            bytes,
-            pretokens,
-            unique_pretokens,
-            pretoken_bytes,
-            special_tokens_seen,
-            invalid_bytes,
-            merges: learned.merges.len(),
-            stopped: learned.stopped,
-            count_time,
-            merge_time: started.elapsed(),
-        };
-        Ok((learned, report))
     }
 }

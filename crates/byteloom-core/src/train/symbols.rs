@@ -101,6 +101,33 @@ impl Numbers {
     }
 }
 
+impl Numbers {
+    /// A string as initial symbols under their names: bytes by their values, characters by their places.
+    ///
+    /// # Errors
+    /// The first character that the alphabet lacks; `None` where the string is no text at all.
+    pub(super) fn spell_bytes(&self, string: &[u8]) -> std::result::Result<Vec<u32>, Option<char>> {
+        match self {
+            Self::Bytes(_) => Ok(string.iter().map(|&byte| byte.into()).collect()),
+            Self::Characters(characters) => {
+                let text = std::str::from_utf8(string).map_err(|_| None)?;
+                text.chars().map(|c| number(characters, c).ok_or(Some(c))).collect()
+            }
+        }
+    }
+
+    /// A seed as initial symbols, named as by [`Self::spell_bytes`].
+    pub(super) fn spell_seed(&self, index: usize, seed: &[u8]) -> Result<Vec<u32>> {
+        self.spell_bytes(seed).map_err(|missing| {
+            let what = match missing {
+                Some(character) => format!("holds {character:?}, which is no character of the training text"),
+                None => "is not UTF-8, and an alphabet of characters needs text".to_owned(),
+            };
+            Error::Training(format!("seed_tokens[{index}] {what}"))
+        })
+    }
+}
+
 /// The distinct characters of all pre-tokens, ascending.
 pub(super) fn distinct_characters(counts: &PretokenCounts) -> Result<Vec<char>> {
     let mut ascii = [false; 128];

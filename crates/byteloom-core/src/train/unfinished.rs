@@ -1,6 +1,6 @@
 //! What a training leaves in more than one piece: how well its vocabulary covers the text it was learned from.
 
-use super::words::{Cell, Weights};
+use super::words::{Cell, Made, Sized, Weights, Words};
 
 /// The words that are more than one symbol when training ends. All others, those of one initial symbol among them,
 /// are a token each.
@@ -32,4 +32,18 @@ pub(super) fn unfinished<C: Cell>(cells: &[C], lengths: &[u32], weights: &Weight
         }
     }
     found
+}
+
+impl Words {
+    /// What is in more than one piece before anything is learned.
+    pub(super) fn unfinished(self) -> Unfinished {
+        let base = self.base() as usize;
+        let lengths = |made: Made| -> Vec<u32> {
+            std::iter::repeat_n(1, base).chain(made.lengths).collect()
+        };
+        match self.sized(0) {
+            Sized::Narrow(cells, weights, made) => unfinished(&cells, &lengths(made), &weights),
+            Sized::Wide(cells, weights, made) => unfinished(&cells, &lengths(made), &weights),
+        }
+    }
 }

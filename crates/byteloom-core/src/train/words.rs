@@ -66,8 +66,18 @@ pub struct Words {
     cells: Cells,
     weights: Weights,
     base: u32,
+    made: Made,
     /// The sum of weight × pairs; the most that a count of a pair can be.
     pair_weight: u64,
+}
+
+/// Symbols that merges made before, with the numbers behind those of the initial ones.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// The two parts of each.
+    pub parts: Vec<(u32, u32)>,
+    /// How many initial symbols each covers: at least 2.
+    pub lengths: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -78,8 +88,8 @@ enum Cells {
 
 /// Words as the merge loop takes them, their cells of one width.
 pub(super) enum Sized {
-    Narrow(Vec<u16>, Weights),
-    Wide(Vec<u32>, Weights),
+    Narrow(Vec<u16>, Weights, Made),
+    Wide(Vec<u32>, Weights, Made),
 }
 
 impl Words {
@@ -89,15 +99,24 @@ impl Words {
     /// # Errors
     /// [`Error::Training`] when that is more than 32-bit positions can address, or than memory holds.
     pub fn with_capacity(base: u32, merges: usize, words: usize, symbols: usize) -> Result<Self> {
+        Self::continuing(base, Made::default(), merges, words, symbols)
+    }
+
+    /// [`Self::with_capacity`] for words that hold symbols which merges made before. Each of them covers as many
+    /// cells as initial symbols, so that lengths and places are those of one training.
+    ///
+    /// # Errors
+    /// As [`Self::with_capacity`].
+    pub fn continuing(base: u32, made: Made, merges: usize, words: usize, symbols: usize) -> Result<Self> {
         let cells = symbols.saturating_add(words).saturating_add(1);
         if cells > MAX_CELLS {
             return Err(too_much_text());
         }
-        let narrow = u64::from(base) + merges as u64 <= NARROW;
+        let narrow = u64::from(base) + made.parts.len() as u64 + merges as u64 <= NARROW;
         let mut weights = Weights { words: Vec::new(), blocks: Vec::new() };
         let cells = if narrow { edge(cells).map(Cells::Narrow) } else { edge(cells).map(Cells::Wide) }?;
         weights.words.try_reserve_exact(words + 1).map_err(|_| no_memory(words, 12))?;
-        Ok(Self { cells, weights, base, pair_weight: 0 })
+        Ok(Self { cells, weights, base, made, pair_weight: 0 })
     }
 
     /// Adds a word. A word without a pair, or without weight, teaches nothing and is left out.
@@ -106,8 +125,8 @@ impl Words {
     /// [`Error::Training`] for a symbol outside the base, too many cells, or counts beyond 64 bits.
     pub fn push(&mut self, symbols: impl IntoIterator<Item = u32>, weight: u64) -> Result<()> {
         let (start, length) = match &mut self.cells {
-            Cells::Narrow(cells) => push(cells, self.base, symbols, weight),
-            Cells::Wide(cells) => push(cells, self.base, symbols, weight),
+            Cells::Narrow(cells) => push(cells, self.base, &self.made.lengths, symbols, weight),
+            Cells::Wide(cells) => push(cells, self.base, &self.made.lengths, symbols, weight),
         }?;
         if length == 0 {
             return Ok(());
@@ -126,15 +145,25 @@ impl Words {
         self.base
     }
 
+    /// How many symbols there are before the first merge to learn.
+    pub(super) fn known(&self) -> u32 {
+        self.base + self.made.parts.len() as u32
+    }
+
     /// The words ready for this many merges.
     pub(super) fn sized(self, merges: usize) -> Sized {
+        let known = self.known();
         match self.cells {
-            Cells::Narrow(cells) if u64::from(self.base) + merges as u64 > NARROW => {
-                let wide = |cell: &u16| if *cell == u16::EDGE { u32::EDGE } else { u32::from(*cell) };
-                Sized::Wide(cells.iter().map(wide).collect(), self.weights)
+            Cells::Narrow(cells) if u64::from(known) + merges as u64 > NARROW => {
+                let wide = |cell: &u16| match *cell {
+                    u16::EDGE => u32::EDGE,
+                    u16::INSIDE => u32::INSIDE,
+                    symbol => symbol.into(),
+                };
+                Sized::Wide(cells.iter().map(wide).collect(), self.weights, self.made)
             }
-            Cells::Narrow(cells) => Sized::Narrow(cells, self.weights),
-            Cells::Wide(cells) => Sized::Wide(cells, self.weights),
+            Cells::Narrow(cells) => Sized::Narrow(cells, self.weights, self.made),
+            Cells::Wide(cells) => Sized::Wide(cells, self.weights, self.made),
         }
     }
 }
@@ -157,19 +186,25 @@ fn no_memory(number: usize, bytes: usize) -> Error {
 fn push<C: Cell>(
     cells: &mut Vec<C>,
     base: u32,
+    made: &[u32],
     symbols: impl IntoIterator<Item = u32>,
     weight: u64,
 ) -> Result<(u32, usize)> {
     let start = cells.len();
+    let mut length = 0;
     for symbol in symbols {
-        if symbol >= base {
-            return Err(Error::Training(format!(
-                "initial symbol {symbol} is outside the base of {base} symbols"
-            )));
-        }
+        length += 1;
         cells.push(C::of(symbol));
+        if symbol >= base {
+            let Some(&covered) = made.get((symbol - base) as usize) else {
+                return Err(Error::Training(format!(
+                    "initial symbol {symbol} is outside the base of {base} symbols"
+                )));
+            };
+            cells.resize(cells.len() + covered as usize - 2, C::INSIDE);
+            cells.push(C::of(symbol));
+        }
     }
-    let length = cells.len() - start;
     if length < 2 || weight == 0 {
         cells.truncate(start);
         return Ok((0, 0));
@@ -282,14 +317,14 @@ mod tests {
                 words.push((0..=index % 50).map(|symbol| (symbol % 4) as u32), index).unwrap();
             }
             let (cells, mut weights) = match words.sized(merges) {
-                Sized::Narrow(cells, weights) => {
+                Sized::Narrow(cells, weights, _) => {
                     assert_eq!(merges, 0);
                     (
                         cells.iter().map(|&cell| (cell == u16::EDGE, cell.symbol())).collect::<Vec<_>>(),
                         weights,
                     )
                 }
-                Sized::Wide(cells, weights) => {
+                Sized::Wide(cells, weights, _) => {
                     assert_eq!(merges, 70_000);
                     (cells.iter().map(|&cell| (cell == u32::EDGE, cell.symbol())).collect(), weights)
                 }
@@ -314,8 +349,24 @@ mod tests {
     fn more_merges_than_planned_widen_the_cells() {
         let mut words = Words::with_capacity(4, 0, 1, 2).unwrap();
         words.push([3, 0], 5).unwrap();
-        let Sized::Wide(cells, _) = words.sized(NARROW as usize - 3) else { panic!("still narrow") };
+        let Sized::Wide(cells, ..) = words.sized(NARROW as usize - 3) else { panic!("still narrow") };
         assert_eq!(cells, [u32::EDGE, 3, 0, u32::EDGE]);
+    }
+
+    #[test]
+    fn symbols_made_before_cover_their_length() {
+        let made = || Made { parts: vec![(0, 1), (4, 2)], lengths: vec![2, 3] };
+        let mut words = Words::continuing(4, made(), 0, 2, 6).unwrap();
+        words.push([5, 4, 3], 2).unwrap();
+        words.push([5], 9).unwrap();
+        let Sized::Narrow(cells, ..) = words.sized(0) else { panic!("wide") };
+        assert_eq!(cells, [u16::EDGE, 5, u16::INSIDE, 5, 4, 4, 3, u16::EDGE], "one symbol teaches nothing");
+        let mut words = Words::continuing(4, made(), 0, 1, 3).unwrap();
+        words.push([0, 5], 1).unwrap();
+        let Sized::Wide(cells, ..) = words.sized(1 << 17) else { panic!("still narrow") };
+        assert_eq!(cells, [u32::EDGE, 0, 5, u32::INSIDE, 5, u32::EDGE]);
+        let mut words = Words::continuing(4, made(), 0, 1, 3).unwrap();
+        assert!(matches!(words.push([0, 6], 1), Err(Error::Training(_))));
     }
 
     #[test]
