@@ -23,6 +23,7 @@ pub mod explain;
 pub mod files;
 pub mod format;
 mod hot;
+mod large;
 pub mod letters;
 pub mod merge;
 pub mod normalize;
@@ -40,5 +41,6 @@ pub mod tokenizer;
 pub mod train;
 pub mod utf8;
 pub mod vocab;
+mod whole_tokens;
 
 pub use error::{Error, Result};
