@@ -9,15 +9,12 @@
 //! 3. write the ids out, again without a branch for pre-tokens of one or two.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::sync::Mutex;
 
-use foldhash::fast::RandomState;
-
-use crate::cache::{Ids, Key};
+use crate::cache::{Ids, Key, Reader};
 use crate::error::Result;
-use crate::hot::{self, Found, HotTier, Left, NO_SECOND};
-use crate::merge::{MergeScratch, SafeCuts};
+use crate::hot::{self, Found, HotTier, NO_SECOND};
+use crate::merge::{CutScratch, MergeScratch, SafeCuts};
 use crate::pretokenize::Window;
 use crate::token::TokenId;
 use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
@@ -33,9 +30,6 @@ const MOST_ROOM: usize = 1 << 18;
 /// A thread keeps the hot tiers of this many tokenizers.
 const MAX_HOT_TIERS: usize = 4;
 
-/// The bytes of tokens that merges do not make.
-pub(crate) type Unmerged = HashSet<Box<[u8]>, RandomState>;
-
 /// Takes ids as they come, a block at a time; an error stops the work.
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[TokenId]) -> Result<()>;
 
@@ -47,6 +41,7 @@ struct Workspace {
     window: Window,
     /// The ends of the pre-tokens of the window and of the parts that long ones are cut into.
     cut: Vec<u32>,
+    cut_scratch: CutScratch,
     block: Block,
     merge: MergeScratch,
     /// With the numbers of the caches they stand before; the last one used is the last.
@@ -69,10 +64,10 @@ impl Workspace {
 /// One block of pre-tokens on its way.
 #[derive(Debug, Default)]
 struct Block {
-    /// What the first pass found; its values are completed, with second ids in the high halves.
+    /// What the first pass found, and then what the second did.
     found: Box<Found>,
-    /// Those of them that are not in the hot tier, and their keys in the cache.
-    missing: Vec<(Left, Option<Key>)>,
+    /// The keys in the cache of those that are not in the hot tier.
+    missing: Vec<Key>,
     /// Pre-tokens with another number of ids than one or two, in order, and where their ids end in `many_ids`.
     many: Vec<(u32, u32)>,
     many_ids: Vec<TokenId>,
@@ -188,8 +183,9 @@ impl Tokenizer {
 
     /// Gives the ids of ordinary, normalized text to `sink`, a block at a time.
     pub(crate) fn encode_ordinary(&self, text: &[u8], sink: Sink<'_>) -> Result<()> {
-        with_workspace(|Workspace { short, window, cut, block, merge, hot }| {
+        with_workspace(|Workspace { short, window, cut, cut_scratch, block, merge, hot }| {
             let hot = hot_tier(hot, self.cache().number());
+            self.cache().expect(text.len());
             let cuts = self.merge_table().cuts();
             let mut blocks = self.pretokenizer().blocks(text);
             // Sixteen bytes are read at a time, which at the end of a text takes a detour.
@@ -203,21 +199,23 @@ impl Tokenizer {
             };
             while blocks.next_window(window)? {
                 if window.ends.is_empty() {
+                    let piece = &text[window.start..window.end];
                     block.merged.clear();
-                    self.merge_pretoken(&text[window.start..window.end], &mut block.merged, merge);
+                    self.merge_pretoken(piece, &Key::of(piece), || true, &mut block.merged, merge);
                     sink(&block.merged)?;
                 }
-                let mut start = 0;
-                let ends = match cuts {
-                    Some(cuts) if any_long(&window.ends) => {
-                        cut_long(cuts, self.unmerged(), &text[window.start..window.end], &window.ends, cut);
-                        &*cut
+                let (ends, whole_ends) = match cuts {
+                    Some(cuts) if any_long(0, &window.ends) => {
+                        cut_long(cuts, &text[window.start..window.end], &window.ends, cut_scratch, cut);
+                        (&*cut, Some(&*window.ends))
                     }
-                    _ => &window.ends,
+                    _ => (&window.ends, None),
                 };
+                let mut stretch = Stretch { text: &text[window.start..], start: 0, ends, whole_ends };
                 for ends in ends.chunks(BLOCK) {
-                    block.encode(self, &text[window.start..], start, ends, hot, merge);
-                    start = ends.last().copied().unwrap_or(start);
+                    stretch.ends = ends;
+                    block.encode(self, &stretch, hot, merge);
+                    stretch.start = ends.last().copied().unwrap_or(stretch.start);
                     sink(&block.ids[..block.written])?;
                 }
             }
@@ -228,54 +226,45 @@ impl Tokenizer {
     /// Appends the ids of one pre-token.
     pub(crate) fn encode_one(&self, piece: &[u8], ids: &mut Vec<TokenId>) {
         with_workspace(|Workspace { merge, .. }| {
-            let key = Key::new(piece, 0, piece.len());
+            let key = Key::of(piece);
             let mut known = Ids::default();
-            let count = key.as_ref().map_or(0, |key| self.cache().get(key, &mut known));
+            let count = self.cache().get(&key, &mut known);
             if count > 0 {
                 ids.extend_from_slice(&known[..count]);
                 return;
             }
             let before = ids.len();
-            self.merge_pretoken(piece, ids, merge);
-            if let Some(key) = key {
+            if self.merge_pretoken(piece, &key, || true, ids, merge) {
                 self.cache().insert(&key, &ids[before..]);
             }
         });
-    }
-
-    /// The tokens that only a whole pre-token can be, since merges make something else of their bytes. They are
-    /// found when a pre-token is first cut.
-    fn unmerged(&self) -> &Unmerged {
-        self.unmerged_cell().get_or_init(|| {
-            let mut unmerged = Unmerged::default();
-            let spec = self.spec();
-            if spec.whole_tokens {
-                let (mut scratch, mut ids) = (MergeScratch::default(), Vec::new());
-                for (id, bytes) in spec.vocab.iter() {
-                    ids.clear();
-                    self.merge_table().merge(bytes, |id| self.length_of(id), &mut scratch, &mut ids);
-                    if ids != [id] {
-                        unmerged.insert(Box::from(bytes));
-                    }
-                }
-            }
-            Box::new(unmerged)
-        })
     }
 
     fn length_of(&self, id: TokenId) -> usize {
         self.token_bytes(id).map_or(0, <[u8]>::len)
     }
 
-    fn merge_pretoken(&self, piece: &[u8], ids: &mut Vec<TokenId>, scratch: &mut MergeScratch) {
-        let spec = self.spec();
-        if spec.whole_tokens
-            && let Some(id) = spec.vocab.id(piece)
-        {
-            ids.push(id);
-            return;
-        }
+    /// Appends the ids of a piece, which is a whole pre-token or a part of one, and says whether they may be
+    /// remembered: not those that the same bytes do not have as both.
+    fn merge_pretoken(
+        &self,
+        piece: &[u8],
+        key: &Key,
+        is_whole: impl FnOnce() -> bool,
+        ids: &mut Vec<TokenId>,
+        scratch: &mut MergeScratch,
+    ) -> bool {
+        let before = ids.len();
         self.merge_table().merge(piece, |id| self.length_of(id), scratch, ids);
+        if !self.whole_tokens().is_some_and(|whole| whole.may_be(key, &ids[before..])) {
+            return true;
+        }
+        let Some(id) = self.spec().vocab.id(piece) else { return true };
+        if is_whole() {
+            ids.truncate(before);
+            ids.push(id);
+        }
+        self.merge_table().cuts().is_none()
     }
 
     /// The ends of the pre-tokens of `text`, in bytes; special tokens are not looked for.
@@ -293,82 +282,90 @@ impl Tokenizer {
     }
 }
 
-/// Whether any pre-token is long; without a branch, so that it is done by vectors.
-fn any_long(ends: &[u32]) -> bool {
-    let first = u32::from(ends.first().is_some_and(|&end| end > UNCUT));
+/// Whether any of the pre-tokens from `start` on is long; without a branch, so that it is done by vectors.
+fn any_long(start: u32, ends: &[u32]) -> bool {
+    let first = u32::from(ends.first().is_some_and(|&end| end - start > UNCUT));
     let is_long = |(&start, &end): (&u32, &u32)| u32::from(end - start > UNCUT);
     ends.iter().zip(ends.iter().skip(1)).map(is_long).fold(first, std::ops::BitOr::bitor) != 0
 }
 
 /// Copies `ends`, and adds the safe cuts of the long pre-tokens of `text`.
-///
-/// A token that merges do not make is the token of a whole pre-token, not of a part that looks like one: such a part
-/// stays with its neighbour. Then it holds a boundary that no token crosses, and is no token.
-fn cut_long(cuts: &SafeCuts, unmerged: &Unmerged, text: &[u8], ends: &[u32], cut: &mut Vec<u32>) {
+fn cut_long(cuts: &SafeCuts, text: &[u8], ends: &[u32], scratch: &mut CutScratch, cut: &mut Vec<u32>) {
     cut.clear();
     let mut start = 0;
-    for &end in ends {
-        let first = cut.len();
-        if end - start > UNCUT {
-            cuts.cut(&text[start as usize..end as usize], start, cut);
-        }
-        cut.push(end);
-        if !unmerged.is_empty() && cut.len() - first > 1 {
-            let mut kept = first;
-            let mut from = start;
-            for at in first..cut.len() {
-                let to = cut[at];
-                if unmerged.contains(&text[from as usize..to as usize]) {
-                    if to < end {
-                        continue;
-                    }
-                    kept -= 1;
+    for ends in ends.chunks(16) {
+        if any_long(start, ends) {
+            for &end in ends {
+                if end - start > UNCUT {
+                    cuts.cut(&text[start as usize..end as usize], start, scratch, cut);
                 }
-                cut[kept] = to;
-                kept += 1;
-                from = to;
+                cut.push(end);
+                start = end;
             }
-            cut.truncate(kept);
+        } else {
+            cut.extend_from_slice(ends);
+            start = ends.last().copied().unwrap_or(start);
         }
-        start = end;
+    }
+}
+
+/// A stretch of text, cut into pre-tokens and parts of long ones.
+struct Stretch<'a> {
+    text: &'a [u8],
+    /// Where the first of them begins.
+    start: u32,
+    ends: &'a [u32],
+    /// Where the pre-tokens end, if some were cut.
+    whole_ends: Option<&'a [u32]>,
+}
+
+impl Stretch<'_> {
+    #[inline]
+    fn range(&self, number: usize) -> (usize, usize) {
+        let from = if number == 0 { self.start } else { self.ends[number - 1] };
+        (from as usize, self.ends[number] as usize)
+    }
+
+    /// Whether it is a pre-token and not a part of one.
+    fn is_whole(&self, number: usize) -> bool {
+        let (from, end) = self.range(number);
+        self.whole_ends.is_none_or(|ends| match ends.binary_search(&(end as u32)) {
+            Ok(0) => from == 0,
+            Ok(at) => ends[at - 1] as usize == from,
+            Err(_) => false,
+        })
     }
 }
 
 impl Block {
-    /// Leaves the ids of the pre-tokens of `text` that end at `ends`, the first of which begins at `start`, in `ids`.
+    /// Leaves the ids of a stretch in `ids`.
     fn encode(
         &mut self,
         tokenizer: &Tokenizer,
-        text: &[u8],
-        start: u32,
-        ends: &[u32],
+        stretch: &Stretch<'_>,
         hot: &mut HotTier,
         merge: &mut MergeScratch,
     ) {
-        hot.look_up(text, start, ends, &mut self.found);
-        self.find_missing(tokenizer, text, start, ends, hot);
-        self.complete(tokenizer, text, start, ends, hot, merge);
-        self.write_out(ends.len());
+        let cache = tokenizer.cache().reader();
+        hot.look_up(stretch.text, stretch.start, stretch.ends, &mut self.found);
+        self.find_missing(cache.as_ref(), stretch);
+        self.complete(tokenizer, cache.as_ref(), stretch, hot, merge);
+        self.write_out(stretch.ends.len(), hot);
     }
 
-    /// Fetches second ids, and makes the keys of the pre-tokens that the hot tier does not hold.
+    /// Makes the keys of the pre-tokens that the hot tier does not hold.
     #[inline(never)]
-    fn find_missing(&mut self, tokenizer: &Tokenizer, text: &[u8], start: u32, ends: &[u32], hot: &HotTier) {
+    fn find_missing(&mut self, cache: Option<&Reader<'_>>, stretch: &Stretch<'_>) {
         let Self { found, missing, .. } = self;
         missing.clear();
-        for &left in &found.left[..found.count] {
-            let number = left.number();
-            if left.found() {
-                found.second[number] = hot.second(left.place());
-                continue;
+        missing.extend(found.misses().iter().map(|&number| {
+            let (from, end) = stretch.range(number as usize);
+            let key = Key::new(stretch.text, from, end - from);
+            if let Some(cache) = cache {
+                cache.prefetch(&key);
             }
-            let from = if number == 0 { start } else { ends[number - 1] };
-            let key = Key::new(text, from as usize, (ends[number] - from) as usize);
-            if let Some(key) = &key {
-                tokenizer.cache().prefetch(key);
-            }
-            missing.push((left, key));
-        }
+            key
+        }));
     }
 
     /// The second pass.
@@ -376,71 +373,82 @@ impl Block {
     fn complete(
         &mut self,
         tokenizer: &Tokenizer,
-        text: &[u8],
-        start: u32,
-        ends: &[u32],
+        cache: Option<&Reader<'_>>,
+        stretch: &Stretch<'_>,
         hot: &mut HotTier,
         merge: &mut MergeScratch,
     ) {
-        let cache = tokenizer.cache();
-        let remember = cache.remembers();
-        let Self { found, missing, many, many_ids, known, merged, .. } = self;
-        many.clear();
-        many_ids.clear();
-        for (left, key) in missing.iter() {
-            let number = left.number();
-            let from = if number == 0 { start } else { ends[number - 1] } as usize;
-            let end = ends[number] as usize;
-            let count = key.as_ref().map_or(0, |key| cache.get(key, known));
-            let ids: &[TokenId] = match known.get(..count) {
-                Some(known) if count > 0 => known,
-                _ => {
-                    merged.clear();
-                    tokenizer.merge_pretoken(&text[from..end], merged, merge);
-                    if let Some(key) = key {
-                        cache.insert(key, merged);
-                    }
-                    merged
-                }
-            };
-            match *ids {
-                [first] => found.first[number] = first,
-                [first, second] => (found.first[number], found.second[number]) = (first, second),
-                _ => {
-                    many_ids.extend_from_slice(ids);
-                    many.push((number as u32, many_ids.len() as u32));
-                    continue;
-                }
+        self.many.clear();
+        self.many_ids.clear();
+        for at in 0..self.missing.len() {
+            let Self { found, missing, known, .. } = self;
+            let number = found.misses()[at] as usize;
+            let count = cache.map_or(0, |cache| cache.get(&missing[at], known));
+            if let 1 | 2 = count {
+                let [first, second, ..] = *known;
+                (found.first[number], found.second[number]) = (first, second);
+                hot.insert(&missing[at], found, number, first, second);
+            } else if count == 0 {
+                self.complete_new(tokenizer, stretch, at, hot, merge);
+            } else {
+                self.many_ids.extend_from_slice(&self.known[..count]);
+                self.many.push((number as u32, self.many_ids.len() as u32));
             }
-            if remember {
-                hot.insert(text, from, end - from, left.place(), ids);
+        }
+    }
+
+    /// Merges a pre-token that is new, the one of those missing that is numbered `at`, and remembers its ids.
+    #[inline(never)]
+    fn complete_new(
+        &mut self,
+        tokenizer: &Tokenizer,
+        stretch: &Stretch<'_>,
+        at: usize,
+        hot: &mut HotTier,
+        merge: &mut MergeScratch,
+    ) {
+        let Self { found, missing, many, many_ids, merged, .. } = self;
+        let (key, number) = (&missing[at], found.misses()[at] as usize);
+        let (from, end) = stretch.range(number);
+        merged.clear();
+        let is_whole = || stretch.is_whole(number);
+        let may_remember = tokenizer.merge_pretoken(&stretch.text[from..end], key, is_whole, merged, merge);
+        let cache = Some(tokenizer.cache()).filter(|cache| may_remember && cache.remembers());
+        if let Some(cache) = cache {
+            cache.insert(key, merged);
+        }
+        let (first, second) = match **merged {
+            [first] => (first, NO_SECOND),
+            [first, second] => (first, second),
+            _ => {
+                many_ids.extend_from_slice(merged);
+                many.push((number as u32, many_ids.len() as u32));
+                return;
             }
+        };
+        (found.first[number], found.second[number]) = (first, second);
+        if cache.is_some() {
+            hot.insert(key, found, number, first, second);
         }
     }
 
     /// The third pass, for `count` pre-tokens.
     #[inline(never)]
-    fn write_out(&mut self, count: usize) {
+    fn write_out(&mut self, count: usize, hot: &HotTier) {
         let Self { found, many, many_ids, ids, .. } = self;
-        let room = 2 * count + many_ids.len();
+        let room = 2 * count + many_ids.len() + hot::EMIT_ROOM;
         if ids.len() < room {
             ids.resize(room.next_power_of_two(), 0);
         }
         let mut at = 0;
         let (mut from, mut taken) = (0, 0);
-        for &(number, ids_end) in many.iter().chain([&(count as u32, many_ids.len() as u32)]) {
-            let range = from..number as usize;
-            for (&first, &second) in found.first[range.clone()].iter().zip(&found.second[range]) {
-                if let Some(pair) = ids.get_mut(at..at + 2) {
-                    pair.copy_from_slice(&[first, second]);
-                }
-                at += 1 + usize::from(second != NO_SECOND);
-            }
+        for &(number, ids_end) in many.iter() {
+            at = hot.emit(found, from, number as usize, ids, at);
             let some = &many_ids[taken..ids_end as usize];
             ids[at..at + some.len()].copy_from_slice(some);
             at += some.len();
             (from, taken) = (number as usize + 1, ids_end as usize);
         }
-        self.written = at;
+        self.written = hot.emit(found, from, count, ids, at);
     }
 }

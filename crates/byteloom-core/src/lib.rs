@@ -24,6 +24,7 @@ pub mod explain;
 pub mod files;
 pub mod format;
 mod hot;
+mod large;
 pub mod letters;
 pub mod merge;
 pub mod normalize;
@@ -41,5 +42,6 @@ pub mod tokenizer;
 pub mod train;
 pub mod utf8;
 pub mod vocab;
+mod whole_tokens;
 
 pub use error::{Error, Result};

@@ -181,6 +181,7 @@ impl Tokenizer {
         let mut all = FlatBatch { ids, ends: Vec::with_capacity(texts.len()) };
         all.ids.clear();
         let size = |text: &T| text.as_ref().len();
+        self.cache().expect(texts.iter().map(size).sum());
         let encode = |run: &[T], first: usize, poll: Poll<'_>, batch: &mut FlatBatch| {
             for (index, text) in (first..).zip(run) {
                 self.encode_into(text.as_ref(), policy, &mut batch.ids, poll)
@@ -207,6 +208,7 @@ impl Tokenizer {
     ) -> Result<Vec<usize>> {
         let mut all = Vec::with_capacity(texts.len());
         let size = |text: &T| text.as_ref().len();
+        self.cache().expect(texts.iter().map(size).sum());
         let count = |run: &[T], first: usize, poll: Poll<'_>, counts: &mut Vec<usize>| {
             for (index, text) in (first..).zip(run) {
                 let count = self.count(text.as_ref(), policy, poll);

@@ -9,11 +9,9 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use once_cell::race::OnceBox;
 use sha2::{Digest, Sha256};
 
 use crate::cache::Cache;
-use crate::encode::Unmerged;
 use crate::error::{Error, Result, excerpt};
 use crate::format::native;
 use crate::merge::MergeTable;
@@ -24,6 +22,7 @@ use crate::special::{SpecialMatcher, SpecialToken, ids_by_content};
 use crate::token::TokenId;
 use crate::token_bytes::TokenBytes;
 use crate::utf8::UnitIndex;
+use crate::whole_tokens::WholeTokens;
 
 /// Ids that are decoded together.
 const DECODE_BLOCK: usize = 4096;
@@ -43,8 +42,7 @@ struct Compiled {
     spec: TokenizerSpec,
     merges: MergeTable,
     tokens: TokenBytes,
-    /// Not behind a lock: a process forked while another thread held it would wait for ever.
-    unmerged: OnceBox<Unmerged>,
+    whole_tokens: Option<WholeTokens>,
     /// The policies that need no sets of names.
     deny_all: SpecialPolicy,
     allow_all: SpecialPolicy,
@@ -122,10 +120,10 @@ impl Tokenizer {
             deny_all: SpecialPolicy::new(tokens.iter(), Denied::All)?,
             allow_all: SpecialPolicy::new(tokens.iter(), Denied::None)?,
             ordinary: SpecialPolicy::new(tokens.iter().filter(|token| !token.flags.special), Denied::None)?,
+            whole_tokens: WholeTokens::of(&spec),
             spec,
             merges,
             tokens: bytes,
-            unmerged: OnceBox::new(),
             fingerprint: OnceLock::new(),
             alternatives: OnceLock::new(),
         };
@@ -315,8 +313,8 @@ impl Tokenizer {
         &self.compiled.merges
     }
 
-    pub(crate) fn unmerged_cell(&self) -> &OnceBox<Unmerged> {
-        &self.compiled.unmerged
+    pub(crate) fn whole_tokens(&self) -> Option<&WholeTokens> {
+        self.compiled.whole_tokens.as_ref()
     }
 
     pub(crate) fn cache(&self) -> &Cache {

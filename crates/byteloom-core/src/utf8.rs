@@ -25,6 +25,7 @@ pub fn scalar(text: &[u8], at: usize) -> (u32, usize) {
 }
 
 /// The length in bytes of the unit at the start of `bytes`; 0 for none.
+#[inline]
 pub fn unit_len(bytes: &[u8]) -> usize {
     scalar(bytes, 0).1
 }

@@ -29,6 +29,8 @@ pub struct SafeCuts {
     shapes: Box<[u16]>,
     filter: Box<[u64]>,
     shift: u32,
+    /// The same for two ASCII characters: a bit by the second in the number of the first.
+    ascii: Box<[u128; 128]>,
 }
 
 /// The shapes that fit between characters of two lengths.
@@ -123,7 +125,12 @@ impl SafeCuts {
             let bit = hash >> shift;
             filter[(bit >> 6) as usize] |= 1 << (bit & 63);
         }
-        Self { shapes, filter, shift }
+        let mut ascii = Box::new([0; 128]);
+        for (first, bits) in ascii.iter_mut().enumerate() {
+            let row = &shapes[first << 8..][..128];
+            *bits = row.iter().rev().fold(0, |bits: u128, &shapes| bits << 1 | u128::from(shapes & 1));
+        }
+        Self { shapes, filter, shift, ascii }
     }
 
     #[inline]
@@ -132,18 +139,24 @@ impl SafeCuts {
         self.filter[(bit >> 6) as usize] >> (bit & 63) & 1 != 0
     }
 
-    /// Whether a token may cross the boundary between two characters.
+    /// Whether a token may cross the boundary between two characters. Almost always that is decided by a look at whole
+    /// characters, without a branch.
     #[inline]
-    fn may_cross(&self, left: &[u8], right: &[u8]) -> bool {
-        let bytes = usize::from(left[left.len() - 1]) << 8 | usize::from(right[0]);
-        let mut shapes = self.shapes[bytes] & POSSIBLE[left.len()][right.len()];
-        if left.len() == 1 && right.len() == 1 {
-            return shapes != 0;
-        }
+    fn may_cross(&self, left: Character, right: Character) -> bool {
+        let bytes = (left.tail(1) << 8 | right.head(1)) as usize;
+        let shapes = self.shapes[bytes & 0xFFFF] & POSSIBLE[left.len][right.len];
+        let whole = shapes & (1 << (4 * (left.len - 1) + right.len - 1));
+        let is_ascii = left.len + right.len == 2;
+        let crosses = (whole != 0) & (is_ascii | self.may_occur(left.number, right.number));
+        crosses || shapes != whole && self.may_cross_partly(left, right, shapes & !whole)
+    }
+
+    /// Whether a token crosses it with parts of the characters, of the lengths that `shapes` names.
+    #[inline(never)]
+    fn may_cross_partly(&self, left: Character, right: Character, mut shapes: u16) -> bool {
         while shapes != 0 {
-            let shape = shapes.trailing_zeros() as usize;
-            let (tail, head) = (shape / 4 + 1, shape % 4 + 1);
-            if self.may_occur(number(&left[left.len() - tail..]), number(&right[..head])) {
+            let shape = shapes.trailing_zeros();
+            if self.may_occur(left.tail(shape / 4 + 1), right.head(shape % 4 + 1)) {
                 return true;
             }
             shapes &= shapes - 1;
@@ -153,19 +166,99 @@ impl SafeCuts {
 
     /// Appends to `ends` every place inside `piece` that may be cut, ascending, counted from `base`; its own end is
     /// none of them.
-    pub fn cut(&self, piece: &[u8], base: u32, ends: &mut Vec<u32>) {
-        let mut at = 0;
-        let mut left: &[u8] = &[];
-        while at < piece.len() {
-            let len = unit_len(&piece[at..]);
-            let right = &piece[at..at + len];
-            let valid = len > 1 || right[0] < 0x80;
-            if valid && !left.is_empty() && !self.may_cross(left, right) {
-                ends.push(base + at as u32);
+    pub fn cut(&self, piece: &[u8], base: u32, scratch: &mut CutScratch, ends: &mut Vec<u32>) {
+        if piece.is_ascii() {
+            for (at, pair) in (base + 1..).zip(piece.windows(2)) {
+                if self.ascii[pair[0] as usize & 127] >> (pair[1] & 127) & 1 == 0 {
+                    ends.push(at);
+                }
             }
-            left = if valid { right } else { &[] };
-            at += len;
+            return;
         }
+        let CutScratch { characters, places } = scratch;
+        let (mut at, mut left) = (0, Character::INVALID);
+        // In passes: what is looked up for one boundary need not wait for the one before.
+        while at < piece.len() {
+            let mut count = 0;
+            while count < CHUNK
+                && let Some(&first) = piece.get(at)
+            {
+                let character = if first < 0x80 {
+                    Character { number: first.into(), len: 1 }
+                } else {
+                    Character::first(&piece[at..])
+                };
+                characters[count] = (character, at as u32);
+                at += character.len;
+                count += 1;
+            }
+            let mut found = 0;
+            for &(right, at) in &characters[..count] {
+                let valid = !left.is_invalid() & !right.is_invalid();
+                places[found] = base + at;
+                found += usize::from(valid & !self.may_cross(left, right));
+                left = right;
+            }
+            ends.extend_from_slice(&places[..found]);
+        }
+    }
+}
+
+/// Characters that are looked at together.
+const CHUNK: usize = 64;
+
+/// Buffers for a piece: its characters, and where they begin; and the places to cut.
+#[derive(Debug)]
+pub struct CutScratch {
+    characters: [(Character, u32); CHUNK],
+    places: [u32; CHUNK],
+}
+
+impl Default for CutScratch {
+    fn default() -> Self {
+        Self { characters: [(Character::INVALID, 0); CHUNK], places: [0; CHUNK] }
+    }
+}
+
+/// A character: its bytes as a number, the last one lowest, and how many they are. One that is invalid is a byte.
+#[derive(Clone, Copy, Debug)]
+struct Character {
+    number: u32,
+    len: usize,
+}
+
+impl Character {
+    const INVALID: Self = Self { number: u32::MAX, len: 1 };
+
+    /// The one that begins `bytes`, not with an ASCII character.
+    #[inline]
+    fn first(bytes: &[u8]) -> Self {
+        let len = unit_len(bytes);
+        if len < 2 {
+            return Self::INVALID;
+        }
+        let four = match bytes.first_chunk() {
+            Some(four) => u32::from_be_bytes(*four),
+            None => number(bytes) << (8 * (LONGEST - bytes.len())),
+        };
+        Self { number: four >> (8 * (LONGEST - len)), len }
+    }
+
+    #[inline]
+    fn is_invalid(self) -> bool {
+        self.number == Self::INVALID.number
+    }
+
+    /// Its last bytes.
+    #[inline]
+    fn tail(self, bytes: u32) -> u32 {
+        self.number & u32::MAX >> (32 - 8 * bytes)
+    }
+
+    /// Its first bytes.
+    #[inline]
+    fn head(self, bytes: u32) -> u32 {
+        self.number >> (8 * (self.len as u32 - bytes))
     }
 }
 

@@ -36,7 +36,7 @@ use crate::pretokenize::simd_path;
 use crate::spec::{Alphabet, TokenizerSpec};
 use crate::token::{Rank, TokenId};
 use crate::utf8::unit_len;
-pub use cuts::SafeCuts;
+pub use cuts::{CutScratch, SafeCuts};
 use greedy::Greedy;
 use long::{Heap, Windows};
 use pairs::{NONE, Symbol};

@@ -17,6 +17,8 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
+use crate::large::LargeTable;
+
 /// The number of a symbol inside this module: see [`super::symbols`].
 pub(super) type Symbol = u32;
 
@@ -34,7 +36,7 @@ const SMALLEST: usize = 64;
 /// Pairs of symbols, each with a value below [`NONE`].
 #[derive(Clone, Debug)]
 pub(super) struct PairTable {
-    slots: Box<[u64]>,
+    slots: LargeTable<u64>,
     shift: u32,
     factor: u64,
     filter: Box<Filter>,
@@ -60,8 +62,10 @@ impl PairTable {
     }
 
     fn empty(size: usize) -> Self {
+        let mut slots = LargeTable::zeroed(size);
+        slots.fill(EMPTY);
         Self {
-            slots: vec![EMPTY; size].into_boxed_slice(),
+            slots,
             shift: 64 - size.ilog2(),
             // At random, so that a crafted file cannot make all its pairs collide.
             factor: RandomState::default().hash_one(size) | 1,

@@ -79,7 +79,7 @@ fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Resu
         prop_assert_eq!(&ids, &expected, "{:?}", path);
         if let Some(cuts) = table.cuts() {
             let (mut ids, mut ends, mut from) = (vec![], vec![], 0);
-            cuts.cut(piece, 7, &mut ends);
+            cuts.cut(piece, 7, &mut CutScratch::default(), &mut ends);
             prop_assert!(
                 ends.is_sorted() && ends.iter().all(|&end| (8..piece.len() as u32 + 7).contains(&end))
             );
@@ -306,7 +306,7 @@ fn published_vocabularies_follow_the_rule() {
                 let (mut ids, mut parts, mut ends, mut from) = (vec![], vec![], vec![], 0);
                 table.merge_by(path, piece, length, scratch, &mut ids);
                 assert_eq!(ids, expected, "{name} {path:?} {:?}", piece.escape_ascii().to_string());
-                cuts.cut(piece, 0, &mut ends);
+                cuts.cut(piece, 0, &mut CutScratch::default(), &mut ends);
                 for end in ends.iter().map(|&end| end as usize).chain([piece.len()]) {
                     table.merge_by(path, &piece[from..end], length, scratch, &mut parts);
                     from = end;

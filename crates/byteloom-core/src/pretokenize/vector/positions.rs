@@ -7,7 +7,7 @@ use super::masks::BLOCK_BYTES;
 pub(super) const ROOM: usize = BLOCK_BYTES;
 
 /// For each byte the places of its set bits, one in each byte of the number.
-pub(super) static PLACES: [u64; 256] = {
+pub(crate) static PLACES: [u64; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {

@@ -5,7 +5,13 @@
 //! a word of its length, its first id, and whether there is a second, which is kept beside the table. So one
 //! comparison decides, two slots never hold the same pre-token, and the answer is exact.
 
+#[cfg_attr(not(target_arch = "x86_64"), path = "no_avx2.rs")]
+mod avx2;
+mod emit;
+
+use crate::cache::Key;
 use crate::token::TokenId;
+pub(crate) use emit::EMIT_ROOM;
 
 /// The longest pre-token that is kept, in bytes.
 pub(crate) const MAX_LENGTH: usize = 12;
@@ -59,53 +65,39 @@ pub(crate) struct HotTier {
 #[repr(align(16))]
 struct AlignedSlot(Slot);
 
-/// A pre-token that the hot tier could not complete: its number in the group, whether the tier holds it (and only a
-/// second id is to be fetched), and its place there.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Left(u32);
-
-impl Left {
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "part of the hottest loop")]
-    fn new(number: u32, found: u32, place: u32) -> Self {
-        Self(number | (found * Self::FOUND) | (place << Self::PLACE_SHIFT))
-    }
-
-    const FOUND: u32 = GROUP as u32;
-    const PLACE_SHIFT: u32 = Self::FOUND.trailing_zeros() + 1;
-
-    #[inline]
-    pub(crate) fn number(self) -> usize {
-        self.0 as usize & (GROUP - 1)
-    }
-
-    #[inline]
-    pub(crate) fn found(self) -> bool {
-        self.0 & Self::FOUND != 0
-    }
-
-    #[inline]
-    pub(crate) fn place(self) -> usize {
-        (self.0 >> Self::PLACE_SHIFT) as usize
-    }
-}
-
 /// What a group of pre-tokens was looked up to.
 #[derive(Debug)]
 pub(crate) struct Found {
     /// For each pre-token its first id.
     pub(crate) first: [TokenId; GROUP],
-    /// For each pre-token its second id: [`NO_SECOND`], until it is fetched for those that need more.
+    /// For each pre-token its second id, or [`NO_SECOND`].
     pub(crate) second: [TokenId; GROUP],
-    /// Those that need more, `count` of them.
-    pub(crate) left: [Left; GROUP],
-    pub(crate) count: usize,
+    /// For each pre-token what its place comes from.
+    hashes: [u32; GROUP],
+    /// The numbers of those that the tier does not hold, `missing` of them, and room to write eight at a time.
+    misses: [u16; GROUP + 8],
+    missing: usize,
 }
 
 impl Default for Found {
     fn default() -> Self {
-        Self { first: [0; GROUP], second: [0; GROUP], left: [Left(0); GROUP], count: 0 }
+        Self { first: [0; GROUP], second: [0; GROUP], hashes: [0; GROUP], misses: [0; GROUP + 8], missing: 0 }
     }
+}
+
+impl Found {
+    /// The numbers of the pre-tokens that the tier does not hold, in order.
+    #[inline]
+    pub(crate) fn misses(&self) -> &[u16] {
+        &self.misses[..self.missing]
+    }
+}
+
+/// The high bits of a hash are the best mixed.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "one instruction")]
+fn place_of(hash: u32) -> usize {
+    (hash >> (32 - SLOT_BITS)) as usize
 }
 
 /// The 16 bytes of `text` from `start` on, with zeros behind its end.
@@ -136,139 +128,71 @@ fn key(bytes: [u8; 16], length: usize) -> Slot {
     std::array::from_fn(|at| words[at].to_le() & kept[at] | mark[at])
 }
 
-/// Where a key belongs, by multiplication.
+/// What the place of a key comes from, by multiplication.
 #[inline]
-fn place(key: Slot) -> usize {
+fn hash(key: Slot) -> u32 {
     let low = u64::from(key[0]) | u64::from(key[1]) << 32;
     let high = u64::from(key[2]) | u64::from(key[3]) << 32;
     let product = u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD1B5_4A32_D192_ED03);
     let hash = (product >> 64) as u64 ^ product as u64;
-    (hash >> (64 - SLOT_BITS)) as usize
+    (hash >> 32) as u32
 }
 
 impl HotTier {
     pub(crate) fn new() -> Self {
-        Self { slots: bytemuck::zeroed_box(), seconds: bytemuck::zeroed_box(), by_aes: fast::available() }
+        Self { slots: bytemuck::zeroed_box(), seconds: bytemuck::zeroed_box(), by_aes: avx2::available() }
     }
 
     /// Looks up the pre-tokens of `text` that end at `ends`, at most [`GROUP`], the first of which begins at `start`.
     #[inline]
     pub(crate) fn look_up(&self, text: &[u8], start: u32, ends: &[u32], found: &mut Found) {
         let ends = &ends[..ends.len().min(GROUP)];
-        found.second[..ends.len()].fill(NO_SECOND);
         if self.by_aes {
-            fast::look_up(self, text, start, ends, found);
+            avx2::look_up(self, text, start, ends, found);
         } else {
             self.look_up_plainly(text, start, ends, found);
         }
     }
 
     fn look_up_plainly(&self, text: &[u8], start: u32, ends: &[u32], found: &mut Found) {
-        let Found { first, left, count, .. } = found;
-        *count = 0;
+        let Found { first, second, hashes, misses, missing } = found;
+        *missing = 0;
         let mut from = start;
-        for (number, (&end, first)) in (0..).zip(ends.iter().zip(first)) {
+        for (number, &end) in ends.iter().enumerate() {
             let key = key(sixteen(text, from as usize), (end - from) as usize);
-            let place = place(key);
+            let hash = hash(key);
+            let place = place_of(hash);
             let slot = self.slots[place].0;
             let same = slot[..3] == key[..3] && (slot[3] ^ key[3]) & KEY_PART == 0;
-            *first = slot[3] & (ID_LIMIT - 1);
-            left[*count & (GROUP - 1)] = Left::new(number, u32::from(same), place as u32);
-            *count += usize::from(!same) | usize::from(slot[3] & SECOND != 0);
+            first[number] = slot[3] & (ID_LIMIT - 1);
+            second[number] = if slot[3] & SECOND == 0 { NO_SECOND } else { self.seconds[place] };
+            hashes[number] = hash;
+            misses[*missing & (GROUP - 1)] = number as u16;
+            *missing += usize::from(!same);
             from = end;
         }
     }
 
-    /// The second id of the slot at `place`.
+    /// Keeps one or two ids for the pre-token of a key, which was looked up under a number; the second is
+    /// [`NO_SECOND`] where there is none. A pre-token that is too long is not kept.
     #[inline]
-    pub(crate) fn second(&self, place: usize) -> TokenId {
-        self.seconds[place & (SLOTS - 1)]
-    }
-
-    /// Keeps one or two ids for the pre-token of `length` bytes at `start`, whose place was found before; more ids are
-    /// not kept, nor is a pre-token that is too long.
-    #[inline]
-    pub(crate) fn insert(&mut self, text: &[u8], start: usize, length: usize, place: usize, ids: &[TokenId]) {
-        let (first, second) = match *ids {
-            [first] => (first, None),
-            [first, second] => (first, Some(second)),
-            _ => return,
-        };
+    pub(crate) fn insert(
+        &mut self,
+        key: &Key,
+        found: &Found,
+        number: usize,
+        first: TokenId,
+        second: TokenId,
+    ) {
+        let (words, length) = key.short();
         if length > MAX_LENGTH || first >= ID_LIMIT {
             return;
         }
-        let mut slot = key(sixteen(text, start), length);
-        let place = place & (SLOTS - 1);
-        slot[3] |= first;
-        if let Some(second) = second {
-            slot[3] |= SECOND;
-            self.seconds[place] = second;
-        }
-        self.slots[place] = AlignedSlot(slot);
-    }
-}
-
-/// The same with vectors of 16 bytes, and places by a round of AES, which mixes 16 bytes in four cycles.
-#[cfg(target_arch = "x86_64")]
-mod fast {
-    #![expect(unsafe_code, reason = "a third fewer instructions in the hottest loop")]
-
-    use std::arch::x86_64::{
-        __m128i, _mm_aesenc_si128, _mm_and_si128, _mm_cvtsi128_si32, _mm_extract_epi32, _mm_or_si128,
-        _mm_set1_epi64x, _mm_test_all_zeros, _mm_xor_si128,
-    };
-    use std::hint::black_box;
-
-    use super::{Found, GROUP, HotTier, ID_LIMIT, KEY_PART, Left, MASKS, SECOND, SLOT_BITS, sixteen};
-    use crate::pretokenize::simd_path;
-
-    pub(super) fn available() -> bool {
-        simd_path() == "avx2" && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("aes")
-    }
-
-    pub(super) fn look_up(tier: &HotTier, text: &[u8], start: u32, ends: &[u32], found: &mut Found) {
-        // SAFETY: `by_aes` of a tier, without which this is not called, says that `available` was true.
-        unsafe { look_up_by_aes(tier, text, start, ends, found) }
-    }
-
-    #[target_feature(enable = "avx2,aes")]
-    fn look_up_by_aes(tier: &HotTier, text: &[u8], start: u32, ends: &[u32], found: &mut Found) {
-        let Found { first, left, count, .. } = found;
-        // Known to the compiler, it becomes a comparison of three instructions more.
-        let key_part: __m128i = bytemuck::cast(black_box([u32::MAX, u32::MAX, u32::MAX, KEY_PART]));
-        let salt = _mm_set1_epi64x(0x9E37_79B9_7F4A_7C15_u64.cast_signed());
-        let mut listed = 0;
-        let mut from = start;
-        for (number, (&end, first)) in (0..).zip(ends.iter().zip(first)) {
-            let length = ((end - from) as usize).min(16);
-            let bytes: __m128i = bytemuck::cast(sixteen(text, from as usize));
-            let [kept, mark] = &MASKS[length];
-            let key = _mm_or_si128(_mm_and_si128(bytes, bytemuck::cast(*kept)), bytemuck::cast(*mark));
-            // Two rounds: one mixes only four bytes into each word.
-            let hash = _mm_aesenc_si128(_mm_aesenc_si128(key, salt), salt);
-            let place = _mm_cvtsi128_si32(hash).cast_unsigned() >> (32 - SLOT_BITS);
-            let slot: __m128i = bytemuck::cast(tier.slots[place as usize].0);
-            let same = _mm_test_all_zeros(_mm_xor_si128(slot, key), key_part).cast_unsigned();
-            let word = _mm_extract_epi32::<3>(slot).cast_unsigned();
-            *first = word & (ID_LIMIT - 1);
-            left[listed & (GROUP - 1)] = Left::new(number, same, place);
-            listed += usize::from(same == 0) | usize::from(word & SECOND != 0);
-            from = end;
-        }
-        *count = listed;
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-mod fast {
-    use super::{Found, HotTier};
-
-    pub(super) fn available() -> bool {
-        false
-    }
-
-    pub(super) fn look_up(tier: &HotTier, text: &[u8], start: u32, ends: &[u32], found: &mut Found) {
-        tier.look_up_plainly(text, start, ends, found);
+        let has_second = if second == NO_SECOND { 0 } else { SECOND };
+        let place = place_of(found.hashes[number & (GROUP - 1)]);
+        let [a, b, c] = words;
+        self.slots[place] = AlignedSlot([a, b, c, (length as u32) << LENGTH_SHIFT | has_second | first]);
+        self.seconds[place] = second;
     }
 }
 
@@ -297,11 +221,13 @@ mod tests {
         for ends in ends.chunks(GROUP) {
             tier.look_up(&text, start, ends, &mut found);
             let mut ids: Vec<_> = found.first[..ends.len()].iter().map(|&id| Some(vec![id])).collect();
-            for left in &found.left[..found.count] {
-                match &mut ids[left.number()] {
-                    Some(ids) if left.found() => ids.push(tier.second(left.place())),
-                    ids => *ids = None,
+            for (ids, &second) in ids.iter_mut().zip(&found.second) {
+                if let Some(ids) = ids {
+                    ids.extend((second != NO_SECOND).then_some(second));
                 }
+            }
+            for &number in found.misses() {
+                ids[number as usize] = None;
             }
             all.extend(ids);
             start = *ends.last().unwrap();
@@ -312,8 +238,9 @@ mod tests {
     fn put(tier: &mut HotTier, piece: &[u8], ids: &[TokenId]) {
         let mut found = Found::default();
         tier.look_up(piece, 0, &[piece.len() as u32], &mut found);
-        if found.count > 0 {
-            tier.insert(piece, 0, piece.len(), found.left[0].place(), ids);
+        if !found.misses().is_empty() {
+            let second = ids.get(1).copied().unwrap_or(NO_SECOND);
+            tier.insert(&Key::of(piece), &found, 0, ids[0], second);
         }
     }
 
@@ -341,8 +268,13 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_kept() {
         for mut tier in tiers() {
-            let pieces = [&b"thirteen byte"[..], b"more than sixteen bytes", b"three", b"large", b"none"];
-            for (piece, ids) in pieces.iter().zip([&[1][..], &[1], &[1, 2, 3], &[ID_LIMIT], &[]]) {
+            let pieces = [
+                &b"thirteen byte"[..],
+                b"more than sixteen bytes",
+                b"more than the cache remembers",
+                b"large",
+            ];
+            for (piece, ids) in pieces.iter().zip([&[1][..], &[1], &[1], &[ID_LIMIT]]) {
                 put(&mut tier, piece, ids);
             }
             let pieces: Vec<Vec<u8>> = pieces.iter().map(|piece| piece.to_vec()).collect();

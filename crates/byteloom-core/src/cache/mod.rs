@@ -1,12 +1,15 @@
 //! A bounded memory of pre-tokens and their ids, shared by all threads without a lock.
 //!
 //! What a pre-token needs is in one cache line of eight words, so that looking it up waits for memory once. A line
-//! holds two pre-tokens of up to 16 bytes and three ids, or one of up to 24 bytes and eight ids:
+//! holds two pre-tokens of up to 16 bytes and three ids, or one of up to 40 bytes and eight ids, as far as both fit:
 //!
 //! ```text
 //! header | key key ids | key key ids | third ids of both
-//! header | key key key | ids ids ids ids
+//! header | key key key … ids ids
 //! ```
+//!
+//! A pre-token has a place in one of two neighbouring lines; with one alone, a sixth of those of an English text
+//! drove each other out.
 //!
 //! The header holds a version that is odd while a writer is at work. A reader that sees the version change, or odd,
 //! takes it for a miss; a writer that finds another at work gives up. So a result is either exact or not there, and
@@ -17,19 +20,20 @@
 //! one takes no lock either, the first to be done wins: a process forked while another thread held such a lock would
 //! wait for ever.
 
+mod key;
+
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use once_cell::race::OnceBox;
 
+use crate::large::LargeTable;
 use crate::prefetch::prefetch;
 use crate::token::TokenId;
+pub use key::{Key, MAX_KEY};
 
 /// The memory a tokenizer uses for remembered pre-tokens unless asked otherwise.
 pub const DEFAULT_CACHE_BYTES: usize = 64 << 20;
 
-/// The longest pre-token that is remembered, in bytes.
-pub const MAX_KEY: usize = 24;
-const KEY_WORDS: usize = MAX_KEY / 8;
 const MAX_IDS: usize = 8;
 const LINE_BYTES: usize = 64;
 const SMALLEST_TABLE: usize = 1 << 18;
@@ -38,11 +42,13 @@ const LEVELS: usize = 8;
 const HALF_KEY: u64 = 16;
 const HALF_IDS: usize = 3;
 
+const WORDS: usize = 7;
+
 #[repr(align(64))]
 #[derive(Debug, bytemuck::Zeroable)]
 struct Line {
     header: AtomicU64,
-    words: [AtomicU64; 7],
+    words: [AtomicU64; WORDS],
 }
 
 /// What a header says: the version, whether the line holds one long entry, and the lengths and numbers of ids of its
@@ -59,23 +65,34 @@ impl Header {
     #[inline]
     fn unpack(word: u64) -> Self {
         Self {
-            version: word >> 19,
-            long: word >> 18 & 1 == 1,
-            lengths: [word & 31, word >> 9 & 31],
-            counts: [(word >> 5 & 15) as usize, (word >> 14 & 15) as usize],
+            version: word >> 21,
+            long: word >> 20 & 1 == 1,
+            lengths: [word & 63, word >> 10 & 63],
+            counts: [(word >> 6 & 15) as usize, (word >> 16 & 15) as usize],
         }
     }
 
     #[inline]
     fn pack(self) -> u64 {
-        let entry = |at: usize| self.lengths[at] | (self.counts[at] as u64) << 5;
-        self.version << 19 | u64::from(self.long) << 18 | entry(1) << 9 | entry(0)
+        let entry = |at: usize| self.lengths[at] | (self.counts[at] as u64) << 6;
+        self.version << 21 | u64::from(self.long) << 20 | entry(1) << 10 | entry(0)
+    }
+
+    /// Whether an entry can be written without driving out another.
+    fn has_room(self, key: &Key, ids: &[TokenId]) -> bool {
+        let empty = self.counts.map(|count| count == 0);
+        if is_long(key, ids) { empty == [true; 2] } else { !self.long && empty != [false; 2] }
     }
 
     #[inline]
     fn busy(self) -> bool {
         self.version & 1 == 1
     }
+}
+
+/// Whether an entry takes a line of its own.
+fn is_long(key: &Key, ids: &[TokenId]) -> bool {
+    key.len > HALF_KEY || ids.len() > HALF_IDS
 }
 
 /// A table, or its size in bytes until it is needed.
@@ -94,7 +111,7 @@ impl Level {
 
 #[derive(Debug)]
 struct Table {
-    lines: Box<[Line]>,
+    lines: LargeTable<Line>,
     inserted: AtomicUsize,
 }
 
@@ -108,51 +125,8 @@ pub struct Cache {
     newest: AtomicUsize,
 }
 
-/// A pre-token as it is looked up.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    words: [u64; KEY_WORDS],
-    len: u64,
-    hash: u64,
-}
-
 /// Room for the ids of a pre-token.
 pub type Ids = [TokenId; MAX_IDS];
-
-impl Key {
-    /// The key of the pre-token of `length` bytes at `start` of `text`, if it has at most [`MAX_KEY`] bytes.
-    #[inline]
-    pub fn new(text: &[u8], start: usize, length: usize) -> Option<Self> {
-        if length > MAX_KEY {
-            return None;
-        }
-        let mut padded = [0; MAX_KEY];
-        match text.get(start..start + MAX_KEY) {
-            Some(bytes) => padded.copy_from_slice(bytes),
-            None => padded[..length].copy_from_slice(&text[start..start + length]),
-        }
-        // A word keeps the bytes that belong to the pre-token.
-        let word = |at: usize| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(&padded[at * 8..at * 8 + 8]);
-            let kept = length.saturating_sub(at * 8).min(8) as u32;
-            u64::from_le_bytes(bytes) & u64::MAX.checked_shr(64 - 8 * kept).unwrap_or(0)
-        };
-        let words = [word(0), word(1), word(2)];
-        let len = length as u64;
-        let hash = fold(
-            fold(words[0] ^ 0x9E37_79B9_7F4A_7C15, words[1] ^ 0xD1B5_4A32_D192_ED03),
-            words[2] ^ len ^ 0x8CB9_2BA7_2F3D_8DD7,
-        );
-        Some(Self { words, len, hash })
-    }
-}
-
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    (product >> 64) as u64 ^ product as u64
-}
 
 impl Cache {
     /// A cache of at most `limit` bytes; less than one table's worth means none.
@@ -195,53 +169,96 @@ impl Cache {
         self.limit
     }
 
-    /// Writes the ids remembered for `key` into `ids`, and returns how many they are; 0 where there are none.
+    /// The table to look into, unless nothing is remembered. What it finds stays right when others write, grow the
+    /// cache, or both.
     #[inline]
+    pub(crate) fn reader(&self) -> Option<Reader<'_>> {
+        let newest = self.newest.load(Ordering::Relaxed);
+        let table = self.levels.get(newest)?.table();
+        let before = newest.checked_sub(1).and_then(|before| self.levels[before].table.get());
+        Some(Reader { table, before })
+    }
+
+    /// Writes the ids remembered for `key` into `ids`, and returns how many they are; 0 where there are none. Behind a
+    /// single one stands [`TokenId::MAX`].
     pub fn get(&self, key: &Key, ids: &mut Ids) -> usize {
-        let newest = self.newest.load(Ordering::Relaxed);
-        let Some(table) = self.levels.get(newest).map(Level::table) else { return 0 };
-        let count = table.get(key, ids);
-        if count > 0 || newest == 0 { count } else { self.move_on(key, ids, newest) }
+        self.reader().map_or(0, |reader| reader.get(key, ids))
     }
 
-    /// Looks into the table before the newest, and moves what is found.
-    #[inline(never)]
-    fn move_on(&self, key: &Key, ids: &mut Ids, newest: usize) -> usize {
-        let count = self.levels[newest - 1].table().get(key, ids);
-        if count > 0 {
-            self.levels[newest].table().insert(key, &ids[..count]);
+    /// Makes room at once for what texts of so many bytes are likely to bring, since growing on the way is work.
+    pub(crate) fn expect(&self, bytes: usize) {
+        // The first table is enough for less.
+        if bytes < 1 << 16 {
+            return;
         }
-        count
-    }
-
-    /// Asks the processor to bring the line of `key` near, and does not wait for it.
-    #[inline]
-    pub(crate) fn prefetch(&self, key: &Key) {
+        // Heaps' law, as English follows it; other texts have more.
+        let pretokens = 3.5 * (bytes as f64).powf(0.62);
         let newest = self.newest.load(Ordering::Relaxed);
-        if let Some(table) = self.levels.get(newest).map(Level::table) {
-            prefetch(&table.lines, table.index(key));
+        let enough = self.levels.iter().position(|level| pretokens <= most_entries(level.bytes) as f64);
+        let level = enough.unwrap_or(self.levels.len().saturating_sub(1));
+        if level > newest {
+            let _ = self.newest.compare_exchange(newest, level, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 
     /// Remembers the ids of `key`, unless they are too many or another thread is writing the same line.
     #[inline]
     pub fn insert(&self, key: &Key, ids: &[TokenId]) {
-        if ids.len() > MAX_IDS || ids.is_empty() {
+        let fits = key.len <= MAX_KEY as u64 && key.word_count() + ids.len().div_ceil(2) <= WORDS;
+        if ids.len() > MAX_IDS || ids.is_empty() || !fits {
             return;
         }
         let newest = self.newest.load(Ordering::Relaxed);
         let Some(table) = self.levels.get(newest).map(Level::table) else { return };
         let inserted = table.insert(key, ids);
-        // A line holds two; more than 0.6 of that, and they drive each other out.
-        if inserted > table.lines.len() / 4 * 5 && newest + 1 < self.levels.len() {
+        if inserted > most_entries(table.lines.len() * LINE_BYTES) && newest + 1 < self.levels.len() {
             let _ = self.newest.compare_exchange(newest, newest + 1, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 }
 
+/// Entries of a table of so many bytes that do not yet drive each other out too often: 0.6 of those that fit.
+fn most_entries(bytes: usize) -> usize {
+    bytes / LINE_BYTES / 4 * 5
+}
+
+/// The tables of a cache at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a> {
+    table: &'a Table,
+    /// What the cache had before it grew.
+    before: Option<&'a Table>,
+}
+
+impl Reader<'_> {
+    /// Asks the processor to bring the line of `key` near, and does not wait for it.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: &Key) {
+        prefetch(&self.table.lines, self.table.index(key));
+    }
+
+    /// See [`Cache::get`].
+    #[inline]
+    pub(crate) fn get(&self, key: &Key, ids: &mut Ids) -> usize {
+        let count = self.table.get(key, ids);
+        if count > 0 { count } else { self.move_on(key, ids) }
+    }
+
+    /// Looks into the table before the newest, and moves what is found.
+    #[inline(never)]
+    fn move_on(&self, key: &Key, ids: &mut Ids) -> usize {
+        let Some(before) = self.before else { return 0 };
+        let count = before.get(key, ids);
+        if count > 0 {
+            self.table.insert(key, &ids[..count]);
+        }
+        count
+    }
+}
+
 impl Table {
     fn new(bytes: usize) -> Self {
-        Self { lines: bytemuck::zeroed_slice_box(bytes / LINE_BYTES), inserted: AtomicUsize::new(0) }
+        Self { lines: LargeTable::zeroed(bytes / LINE_BYTES), inserted: AtomicUsize::new(0) }
     }
 
     /// Which line `key` belongs to.
@@ -251,52 +268,82 @@ impl Table {
         (key.hash >> 20) as usize & (self.lines.len() - 1)
     }
 
-    #[inline]
-    fn line(&self, key: &Key) -> &Line {
-        &self.lines[self.index(key)]
-    }
-
+    /// See [`Cache::get`].
     #[inline]
     fn get(&self, key: &Key, ids: &mut Ids) -> usize {
-        let line = self.line(key);
-        let word = line.header.load(Ordering::Acquire);
-        let header = Header::unpack(word);
-        if header.busy() {
-            return 0;
-        }
-        let count =
-            if header.long { line.get_long(header, key, ids) } else { line.get_half(header, key, ids) };
-        // Everything above was read while this version stood, or it is not used.
-        fence(Ordering::Acquire);
-        if line.header.load(Ordering::Relaxed) == word { count } else { 0 }
+        let index = self.index(key);
+        let count = self.lines[index].get(key, ids);
+        if count > 0 { count } else { self.get_beside(index, key, ids) }
     }
 
-    /// Writes into the line of `key`, over another entry where there is no room; returns how many were written into
+    #[inline(never)]
+    fn get_beside(&self, index: usize, key: &Key, ids: &mut Ids) -> usize {
+        self.lines[index ^ 1].get(key, ids)
+    }
+
+    /// Writes into a line of `key`, over another entry where there is no room; returns how many were written into
     /// this table so far.
     fn insert(&self, key: &Key, ids: &[TokenId]) -> usize {
-        let line = self.line(key);
-        let old = line.header.load(Ordering::Relaxed);
-        let mut header = Header::unpack(old);
-        if header.busy() {
-            return 0;
-        }
-        let busy = Header { version: header.version + 1, ..header }.pack();
-        if line.header.compare_exchange(old, busy, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return 0;
-        }
-        fence(Ordering::Release);
-        if key.len > HALF_KEY || ids.len() > HALF_IDS {
-            line.put_long(&mut header, key, ids);
+        let index = self.index(key);
+        let first = &self.lines[index];
+        let has_room = |line: &Line| Header::unpack(line.header.load(Ordering::Relaxed)).has_room(key, ids);
+        let line = if has_room(first) {
+            first
         } else {
-            line.put_half(&mut header, key, ids);
-        }
-        header.version = header.version.wrapping_add(2);
-        line.header.store(header.pack(), Ordering::Release);
-        self.inserted.fetch_add(1, Ordering::Relaxed) + 1
+            Some(&self.lines[index ^ 1]).filter(|line| has_room(line)).unwrap_or(first)
+        };
+        if line.insert(key, ids) { self.inserted.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 }
     }
 }
 
 impl Line {
+    /// See [`Cache::get`]. Which of two entries it is, is no branch.
+    #[inline]
+    fn get(&self, key: &Key, ids: &mut Ids) -> usize {
+        let word = self.header.load(Ordering::Acquire);
+        let header = Header::unpack(word);
+        let holds = |half: usize| {
+            let differs = (self.word(3 * half) ^ key.words[0]) | (self.word(3 * half + 1) ^ key.words[1]);
+            differs | (header.lengths[half] ^ key.len) == 0
+        };
+        let (first, second) = (holds(0), holds(1));
+        // An empty half has no length, and so has the second one beside a long entry.
+        let half = usize::from(second);
+        let mut count = if first | second { header.counts[half] } else { 0 };
+        let pair = if second { self.word(5) } else { self.word(2) };
+        (ids[0], ids[1]) = (pair as TokenId, (pair >> 32) as TokenId);
+        ids[2] = (self.word(6) >> (32 * half)) as TokenId;
+        if header.long {
+            count = self.get_long(header, key, ids);
+        }
+        // Everything above was read while this version stood, or it is not used.
+        fence(Ordering::Acquire);
+        let stands = !header.busy() && self.header.load(Ordering::Relaxed) == word;
+        if stands { count } else { 0 }
+    }
+
+    /// Writes an entry, unless another thread is writing.
+    fn insert(&self, key: &Key, ids: &[TokenId]) -> bool {
+        let old = self.header.load(Ordering::Relaxed);
+        let mut header = Header::unpack(old);
+        if header.busy() {
+            return false;
+        }
+        let busy = Header { version: header.version + 1, ..header }.pack();
+        if self.header.compare_exchange(old, busy, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        fence(Ordering::Release);
+        if is_long(key, ids) {
+            self.put_long(&mut header, key, ids);
+        } else {
+            self.put_half(&mut header, key, ids);
+        }
+        header.version = header.version.wrapping_add(2);
+        self.header.store(header.pack(), Ordering::Release);
+        true
+    }
+
     #[inline]
     fn word(&self, at: usize) -> u64 {
         self.words[at].load(Ordering::Relaxed)
@@ -305,27 +352,6 @@ impl Line {
     #[inline]
     fn set(&self, at: usize, word: u64) {
         self.words[at].store(word, Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn get_half(&self, header: Header, key: &Key, ids: &mut Ids) -> usize {
-        let holds = |half: usize| {
-            header.lengths[half] == key.len
-                && header.counts[half] != 0
-                && self.word(3 * half) == key.words[0]
-                && self.word(3 * half + 1) == key.words[1]
-        };
-        let half = if holds(0) {
-            0
-        } else if holds(1) {
-            1
-        } else {
-            return 0;
-        };
-        let pair = self.word(3 * half + 2);
-        (ids[0], ids[1]) = (pair as TokenId, (pair >> 32) as TokenId);
-        ids[2] = (self.word(6) >> (32 * half)) as TokenId;
-        header.counts[half]
     }
 
     fn put_half(&self, header: &mut Header, key: &Key, ids: &[TokenId]) {
@@ -340,7 +366,7 @@ impl Line {
         } else {
             (key.hash & 1) as usize
         };
-        let id = |at: usize| u64::from(ids.get(at).copied().unwrap_or(0));
+        let id = |at: usize| u64::from(ids.get(at).copied().unwrap_or(TokenId::MAX));
         self.set(3 * half, key.words[0]);
         self.set(3 * half + 1, key.words[1]);
         self.set(3 * half + 2, id(0) | id(1) << 32);
@@ -351,24 +377,29 @@ impl Line {
         header.counts[half] = ids.len();
     }
 
+    #[inline(never)]
     fn get_long(&self, header: Header, key: &Key, ids: &mut Ids) -> usize {
-        let same = header.lengths[0] == key.len && (0..KEY_WORDS).all(|at| self.word(at) == key.words[at]);
-        if !same {
+        let key_words = key.word_count();
+        let same = header.lengths[0] == key.len && (0..key_words).all(|at| self.word(at) == key.words[at]);
+        let count = header.counts[0];
+        // A header that is being written may say anything.
+        if !same || key_words + count.div_ceil(2) > WORDS {
             return 0;
         }
-        for (at, pair) in ids.chunks_exact_mut(2).enumerate() {
-            pair.copy_from_slice(&halves(self.word(KEY_WORDS + at)));
+        for (at, pair) in ids.chunks_exact_mut(2).take(count.div_ceil(2)).enumerate() {
+            pair.copy_from_slice(&halves(self.word(key_words + at)));
         }
-        header.counts[0]
+        count
     }
 
     fn put_long(&self, header: &mut Header, key: &Key, ids: &[TokenId]) {
-        for (at, &word) in key.words.iter().enumerate() {
+        let key_words = key.word_count();
+        for (at, &word) in key.words[..key_words].iter().enumerate() {
             self.set(at, word);
         }
         for (at, pair) in ids.chunks(2).enumerate() {
-            let high = pair.get(1).map_or(0, |&id| u64::from(id) << 32);
-            self.set(KEY_WORDS + at, high | u64::from(pair[0]));
+            let high = u64::from(pair.get(1).copied().unwrap_or(TokenId::MAX)) << 32;
+            self.set(key_words + at, high | u64::from(pair[0]));
         }
         *header =
             Header { version: header.version, long: true, lengths: [key.len, 0], counts: [ids.len(), 0] };
@@ -391,7 +422,7 @@ mod tests {
     }
 
     fn key(piece: &[u8]) -> Key {
-        Key::new(piece, 0, piece.len()).unwrap()
+        Key::new(piece, 0, piece.len())
     }
 
     fn word(number: u64) -> Vec<u8> {
@@ -424,18 +455,61 @@ mod tests {
     #[test]
     fn keys_differ_by_length_and_by_zero_bytes() {
         let cache = Cache::new(1 << 18);
-        for (piece, id) in [(&b""[..], 1), (b"\0", 2), (b"\0\0", 3), (b"a", 4), (b"a\0", 5)] {
+        for (piece, id) in [(&b"\0"[..], 2), (b"\0\0", 3), (b"a", 4), (b"a\0", 5)] {
             cache.insert(&key(piece), &[id]);
         }
         let mut ids = vec![];
-        for piece in [&b""[..], b"\0", b"\0\0", b"a", b"a\0"] {
+        for piece in [&b"\0"[..], b"\0\0", b"a", b"a\0"] {
             ids.extend(get(&cache, &key(piece)).unwrap());
         }
-        assert_eq!(ids, [1, 2, 3, 4, 5]);
-        assert!(Key::new(&[b'x'; 99], 3, MAX_KEY + 1).is_none());
+        assert_eq!(ids, [2, 3, 4, 5]);
+        let long = Key::new(&[b'x'; 99], 3, MAX_KEY + 1);
+        cache.insert(&long, &[7]);
+        assert_eq!(get(&cache, &long), None);
         // What follows a pre-token is no part of its key.
-        cache.insert(&Key::new(b"..abc, and so it goes on and on", 2, 3).unwrap(), &[6]);
+        cache.insert(&Key::new(b"..abc, and so it goes on and on", 2, 3), &[6]);
         assert_eq!(get(&cache, &key(b"abc")).unwrap(), [6]);
+    }
+
+    #[test]
+    fn long_pieces_and_many_ids_share_a_line_as_far_as_they_fit() {
+        let cache = Cache::new(1 << 20);
+        for length in 1..=MAX_KEY + 1 {
+            for count in 1..=MAX_IDS + 1 {
+                let piece = vec![b'a' + count as u8; length];
+                let ids: Vec<TokenId> =
+                    (0..count as TokenId).map(|at| 1000 * length as TokenId + at).collect();
+                cache.insert(&key(&piece), &ids);
+                let fits = if length <= 16 {
+                    count <= MAX_IDS
+                } else {
+                    length.div_ceil(8) + count.div_ceil(2) <= WORDS
+                };
+                let known = get(&cache, &key(&piece));
+                assert_eq!(
+                    known,
+                    (fits && length <= MAX_KEY && count <= MAX_IDS).then_some(ids),
+                    "{length} {count}"
+                );
+                // The same but for the last byte is another.
+                let mut other = piece;
+                other[length - 1] ^= 0x80;
+                assert_eq!(get(&cache, &key(&other)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn room_is_made_at_once_for_a_large_text() {
+        let cache = Cache::new(DEFAULT_CACHE_BYTES);
+        let mut ids = Ids::default();
+        cache.insert(&key(b"before"), &[7]);
+        cache.expect(48 << 20);
+        assert!(cache.newest.load(Ordering::Relaxed) > 1);
+        assert_eq!(cache.get(&key(b"other"), &mut ids), 0);
+        // Levels that were jumped over are never made.
+        assert!(cache.levels[1].table.get().is_none());
+        Cache::new(0).expect(usize::MAX);
     }
 
     #[test]

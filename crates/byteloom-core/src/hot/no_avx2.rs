@@ -1,0 +1,17 @@
+//! In the place of the vectors of AVX2, where there are none.
+
+use super::emit::emit_plainly;
+use super::{Found, HotTier};
+use crate::token::TokenId;
+
+pub(super) fn available() -> bool {
+    false
+}
+
+pub(super) fn look_up(tier: &HotTier, text: &[u8], start: u32, ends: &[u32], found: &mut Found) {
+    tier.look_up_plainly(text, start, ends, found);
+}
+
+pub(super) fn emit(first: &[TokenId], second: &[TokenId], ids: &mut [TokenId], at: usize) -> usize {
+    emit_plainly(first, second, ids, at)
+}
