@@ -77,7 +77,7 @@ fn recount(
         unfinished.weight += weight;
         unfinished.pairs += weight * (word.len() as u64 - 1);
     }
-    Learned { base, merges, counts, tied, unfinished, stopped, trace: Some(trace) }
+    Learned { base, merges, counts, tied, unfinished: Some(unfinished), stopped, trace: Some(trace) }
 }
 
 fn smallest((left, right): (u32, u32), _: usize) -> (u64, u64) {

@@ -35,7 +35,8 @@ impl NativeTokenizer {
         })?;
         // Of the figures of merges those that are left, as long as these are the first ones.
         let dropped = first_merges.map(|first| self.0.spec().merges.len() - first);
-        let figures = self.1.as_deref().zip(dropped).and_then(|(figures, dropped)| figures.without_last(dropped));
+        let figures =
+            self.1.as_deref().zip(dropped).and_then(|(figures, dropped)| figures.without_last(dropped));
         let new_ids = new_ids.iter().map(|id| id.map_or(-1, i64::from)).collect();
         Ok((Self(tokenizer, figures.map(Into::into)), PyArray1::from_vec(py, new_ids), builders))
     }

@@ -38,9 +38,7 @@ impl Words {
     /// What is in more than one piece before anything is learned.
     pub(super) fn unfinished(self) -> Unfinished {
         let base = self.base() as usize;
-        let lengths = |made: Made| -> Vec<u32> {
-            std::iter::repeat_n(1, base).chain(made.lengths).collect()
-        };
+        let lengths = |made: Made| -> Vec<u32> { std::iter::repeat_n(1, base).chain(made.lengths).collect() };
         match self.sized(0) {
             Sized::Narrow(cells, weights, made) => unfinished(&cells, &lengths(made), &weights),
             Sized::Wide(cells, weights, made) => unfinished(&cells, &lengths(made), &weights),
