@@ -478,7 +478,7 @@ class Tokenizer(SavingTokenizer, Changing, Explained):
         merged (0 for one that is there for a seed), and `tied`, whether another pair occurred as often.
 
         After `extend` the report is about the training that came last, and `extended_from` is the size before
-        it. `resized` cuts the report to what is left.
+        it. `resized` cuts the report to what is left; `coverage` is `None` then, and `ties` in its files.
 
         >>> import byteloom as bl
         >>> report = bl.Tokenizer.train("low lower", vocab_size=257).training_report
@@ -491,6 +491,7 @@ class Tokenizer(SavingTokenizer, Changing, Explained):
         figures = self._merge_figures()
         if report is not None and figures is not None:
             report["counts"], report["tied"] = figures
+            report["ties"] = sum(report["tied"])
         return report
 
     def info(self) -> dict[str, Any]:

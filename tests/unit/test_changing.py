@@ -144,6 +144,54 @@ def test_extending_reports_the_new_merges(trained):
     assert "trace" not in more.resized(270).tokenizer.training_report
 
 
+def covered(tok, text):
+    """What `coverage` says, by encoding."""
+    parts = [tok.encode_ordinary(part) for part in tok.pretokens(text)]
+    tokens = sum(map(len, parts))
+    return {
+        "tokens": tokens,
+        "bytes_per_token": len(text.encode()) / tokens,
+        "whole_pretokens": sum(len(part) == 1 for part in parts),
+        "whole_unique_pretokens": len({part for part in tok.pretokens(text) if tok.count(part) == 1}),
+    }
+
+
+def test_coverage_is_of_the_vocabulary_that_came_out(trained):
+    text = "the quickest lower cat é " * 3
+    assert trained.training_report["coverage"] == covered(trained, TEXT)
+    more = trained.extend(text, 283)
+    assert more.training_report["coverage"] == covered(more, text)
+    seeded = bl.Tokenizer.train(TEXT, 290, seed_tokens=["widely", " xyz"])
+    assert seeded.training_report["coverage"] == covered(seeded, TEXT)
+    behind = {"pattern": "none", "min_frequency": 1, "seed_tokens": ["abca", "abaabc"]}
+    seeded = bl.Tokenizer.train("bba", 262, **behind)
+    assert seeded.training_report["coverage"] == covered(seeded, "bba")
+    # A character that is not in the vocabulary is in none of its words.
+    options = {"alphabet": "characters", "unk": "<u>", "special_tokens": ["<u>"]}
+    characters = train_quietly("the cat, the hat", 20, **options)
+    assert characters.training_report["coverage"]
+    assert extend_quietly(characters, "cat hat zat", 22).training_report["coverage"] is None
+
+
+def test_ties_and_coverage_are_cut_with_the_merges(trained):
+    small = trained.resized(262).tokenizer
+    report = small.training_report
+    assert report["tied"] == trained.training_report["tied"][: len(report["tied"])]
+    assert report["ties"] == sum(report["tied"])
+    assert report["coverage"] is None
+    assert bl.Tokenizer.from_bytes(small.to_bytes()).training_report["ties"] is None
+    seeded = bl.Tokenizer.train(TEXT, 290, seed_tokens=["widely"]).training_report
+    assert len(seeded["tied"]) == len(seeded["counts"]) == seeded["merges"]
+
+
+def test_extending_reports_what_was_skipped(trained, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "the cat sat"}\n{"text": 7}\n', encoding="utf-8")
+    docs = bl.documents(tmp_path / "a.jsonl", on_error="skip")
+    report = extend_quietly(trained, docs, 281, min_frequency=1).training_report
+    assert (report["reading"]["documents"], report["reading"]["skipped"]) == (1, 1)
+    assert report["seconds"]["total"] >= report["seconds"]["merge"]
+
+
 # Data
 
 

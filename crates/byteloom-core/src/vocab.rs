@@ -1,7 +1,7 @@
 //! The vocabulary: which bytes each id stands for, and which id some bytes have.
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
+use hashbrown::{HashTable, hash_table};
 use std::hash::BuildHasher;
 
 use crate::error::{Error, Result};
@@ -13,8 +13,24 @@ pub struct Vocabulary {
     arena: Vec<u8>,
     /// Start and length in the arena by id; a length of 0 is a hole.
     spans: Vec<(u32, u32)>,
-    index: HashTable<TokenId>,
+    index: HashTable<Entry>,
     hasher: RandomState,
+}
+
+/// A token with its place in the arena, so that a look-up need not ask for the place by id: that would wait for
+/// memory once more.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    id: TokenId,
+    start: u32,
+    len: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn bytes(self, arena: &[u8]) -> &[u8] {
+        &arena[self.start as usize..(self.start + self.len) as usize]
+    }
 }
 
 impl Vocabulary {
@@ -30,6 +46,11 @@ impl Vocabulary {
             // Seeded at random, so that a crafted file cannot make all its tokens collide.
             hasher: RandomState::default(),
         };
+        let tokens = tokens.into_iter();
+        // No more than any vocabulary may have, whatever an iterator says of itself.
+        let expected = tokens.size_hint().0.min(MAX_TOKEN_ID as usize + 1);
+        let Self { arena, index, hasher, .. } = &mut vocabulary;
+        index.reserve(expected, |entry| hasher.hash_one(entry.bytes(arena)));
         for (id, bytes) in tokens {
             vocabulary.insert(id, bytes.as_ref())?;
         }
@@ -58,27 +79,30 @@ impl Vocabulary {
                 other.escape_ascii()
             )));
         }
-        if let Some(other) = self.id(bytes) {
-            return Err(Error::Vocabulary(format!("token \"{shown}\" has two ids, {other} and {id}")));
-        }
-        if self.arena.len() + bytes.len() > MAX_VOCABULARY_BYTES {
+        let Self { arena, spans, index, hasher } = self;
+        let same = |entry: &Entry| entry.bytes(arena) == bytes;
+        let vacant = match index
+            .entry(hasher.hash_one(bytes), same, |entry| hasher.hash_one(entry.bytes(arena)))
+        {
+            hash_table::Entry::Vacant(vacant) => vacant,
+            hash_table::Entry::Occupied(other) => {
+                let other = other.get().id;
+                return Err(Error::Vocabulary(format!("token \"{shown}\" has two ids, {other} and {id}")));
+            }
+        };
+        if arena.len() + bytes.len() > MAX_VOCABULARY_BYTES {
             return Err(Error::Vocabulary(format!(
                 "the tokens up to id {id} have more than {MAX_VOCABULARY_BYTES} bytes together"
             )));
         }
-        let start = self.arena.len() as u32;
-        self.arena.extend_from_slice(bytes);
+        let (start, len) = (arena.len() as u32, bytes.len() as u32);
+        vacant.insert(Entry { id, start, len });
+        arena.extend_from_slice(bytes);
         let at = id as usize;
-        if at >= self.spans.len() {
-            self.spans.resize(at + 1, (0, 0));
+        if at >= spans.len() {
+            spans.resize(at + 1, (0, 0));
         }
-        self.spans[at] = (start, bytes.len() as u32);
-        let Self { arena, spans, index, hasher } = self;
-        let hash = |id: &TokenId| {
-            let (start, len) = spans[*id as usize];
-            hasher.hash_one(&arena[start as usize..(start + len) as usize])
-        };
-        index.insert_unique(hash(&id), id, hash);
+        spans[at] = (start, len);
         Ok(())
     }
 
@@ -95,7 +119,7 @@ impl Vocabulary {
     #[inline]
     pub fn id(&self, bytes: &[u8]) -> Option<TokenId> {
         let hash = self.hasher.hash_one(bytes);
-        self.index.find(hash, |&id| self.bytes(id) == Some(bytes)).copied()
+        self.index.find(hash, |entry| entry.bytes(&self.arena) == bytes).map(|entry| entry.id)
     }
 
     /// The number of tokens; holes do not count.

@@ -226,6 +226,9 @@ fn facts_after(old: &TokenizerSpec, new: &TokenizerSpec, first_merges: Option<us
             report.insert("vocab_size_asked".to_owned(), new.vocab_size().into());
             report.insert("merges".to_owned(), left.into());
             report.insert("stopped".to_owned(), "vocab_size".into());
+            // Only the text and the merges themselves could tell.
+            report.insert("coverage".to_owned(), Value::Null);
+            report.insert("ties".to_owned(), Value::Null);
             if let Some(steps) = report.get_mut("trace").and_then(Value::as_array_mut) {
                 steps.truncate(left);
             }
