@@ -48,7 +48,7 @@ impl<T: Zeroable> LargeTable<T> {
         #[cfg(target_os = "linux")]
         map.advise(memmap2::Advice::HugePage).ok();
         let from = map.as_ptr().align_offset(PAGE);
-        let first = NonNull::new(map.get_mut(from..from + bytes)?.as_mut_ptr().cast())?;
+        let first = NonNull::new(map.get_mut(from..from.checked_add(bytes)?)?.as_mut_ptr().cast())?;
         Some(Self { first, length, memory: Memory::Mapped { _map: map } })
     }
 

@@ -16,7 +16,8 @@
 //! ids never depend on the cache. All words are atomics: no torn read goes unnoticed.
 //!
 //! Tables grow by a factor of four up to the limit, each made only when the one before it has filled; the limit
-//! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot. Making
+//! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot; where
+//! room was made at once for a large text, there is none before it, and what little was known is merged again. Making
 //! one takes no lock either, the first to be done wins: a process forked while another thread held such a lock would
 //! wait for ever.
 
