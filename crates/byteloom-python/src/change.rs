@@ -1,23 +1,18 @@
 //! Another vocabulary from one that is there.
 
-use std::time::Instant;
-
 use byteloom_core::change::{Change, UseCounter};
 use byteloom_core::tokenizer::Tokenizer;
-use byteloom_core::train::{Symbols, TrainConfig, Trainer, joined};
+use byteloom_core::train::{Symbols, TrainConfig, Trainer};
 use byteloom_core::{Error, Result};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use serde_json::Value;
 
 use crate::counts::NativeCounts;
 use crate::documents::{Handling, Reporter, feed_all};
 use crate::options::{integer, threads as thread_option};
 use crate::tokenizer::{MergeFigures, NativeTokenizer};
-use crate::train::{
-    RUNNERS_UP, at_least_one, describe, describe_trace, said_by_readers, special_text_is_ordinary,
-};
+use crate::train::{Data, RUNNERS_UP, at_least_one, describe, describe_trace, special_text_is_ordinary};
 use crate::work::run;
 
 /// A tokenizer, the new id of each old one (-1 for none), and how many tokens stay for others only.
@@ -166,23 +161,13 @@ pub fn extend(
         }
         Ok((trainer, config))
     })?;
-    let mut before = Value::Null;
-    if let Some(counts) = counts {
-        let store = counts.store();
-        before = store.reading().clone();
-        let boundaries: &[String] = if config.taken.is_empty() { &names } else { &[] };
-        reporter.run(py, |hook| {
-            store.check_special_tokens(boundaries)?;
-            trainer.feed_store(&store, hook)
-        })?;
-    }
-    feed_all(documents, handling, &mut reporter, &mut trainer)?;
-    let reading = joined(before, said_by_readers(reading)?);
-    let times = (reporter.read_time, Instant::now(), reporter.elapsed());
+    let boundaries: &[String] = if config.taken.is_empty() { &names } else { &[] };
+    let data = Data { counts, documents, reading };
+    let fed = data.feed(&mut trainer, boundaries, handling, &mut reporter)?;
     let (made, figures) = reporter.run(py, |hook| {
         let (learned, report) = trainer.finish(hook)?;
         let mut spec = old.extended(&learned.merges)?;
-        let mut training = describe(&report, &learned, &config, &spec, reading, times);
+        let mut training = describe(&report, &learned, &config, &spec, fed);
         training["extended_from"] = tokenizer.0.vocab_size().into();
         if let Some(steps) = &learned.trace {
             training["trace"] = describe_trace(steps, &learned.merges, &learned.counts, 0);

@@ -106,20 +106,10 @@ pub fn train(
     })?;
     let pretokenizer = PreTokenizer::new(pattern).map_err(|error| crate::error::to_python(py, error))?;
 
-    let mut before = Value::Null;
-    if let Some(counts) = counts {
-        let store = counts.store();
-        before = store.reading().clone();
-        let boundaries: &[String] = if config.taken.is_empty() { &special_tokens } else { &[] };
-        reporter.run(py, |hook| {
-            store.check_special_tokens(boundaries)?;
-            trainer.feed_store(&store, hook)
-        })?;
-    }
-    feed_all(documents, handling, &mut reporter, &mut trainer)?;
-    let reading = joined(before, said_by_readers(reading)?);
+    let boundaries: &[String] = if config.taken.is_empty() { &special_tokens } else { &[] };
+    let data = Data { counts, documents, reading };
+    let fed = data.feed(&mut trainer, boundaries, handling, &mut reporter)?;
 
-    let times = (reporter.read_time, Instant::now(), reporter.elapsed());
     let (tokenizer, steps) = reporter.run(py, |hook| {
         let mut characters = None;
         if config.symbols == Symbols::Characters {
@@ -137,8 +127,7 @@ pub fn train(
             _ => TokenizerSpec::from_merges(merges, pretokenizer, names, position),
         }?;
         roles.assign(&mut spec.special)?;
-        spec.metadata =
-            serde_json::json!({"training": describe(&report, &learned, &config, &spec, reading, times)});
+        spec.metadata = serde_json::json!({"training": describe(&report, &learned, &config, &spec, fed)});
         // Ids are numbered as symbols are, behind special tokens where those come first.
         let first = spec.merges.first().zip(learned.merges.first());
         let offset = first.map_or(0, |(made, learned)| made.0 - learned.0);
@@ -188,6 +177,45 @@ fn merges_wanted(vocab_size: i128, symbols: usize, named: &str, specials: usize)
     }
 }
 
+/// What a training is given.
+pub struct Data<'a, 'py> {
+    pub counts: Option<&'a NativeCounts>,
+    pub documents: &'a Bound<'py, PyIterator>,
+    /// Tells what readers of files left out, once all is read.
+    pub reading: &'a Bound<'py, PyAny>,
+}
+
+/// What feeding a trainer told.
+pub struct Fed {
+    reading: Value,
+    /// What waiting for documents took, when everything was there, and how long it was then since the start.
+    times: (Duration, Instant, Duration),
+}
+
+impl Data<'_, '_> {
+    /// Feeds counts first, of a text that had `boundaries` for special tokens, then documents.
+    pub fn feed(
+        &self,
+        trainer: &mut Trainer,
+        boundaries: &[String],
+        handling: Handling,
+        reporter: &mut Reporter,
+    ) -> PyResult<Fed> {
+        let mut before = Value::Null;
+        if let Some(counts) = self.counts {
+            let store = counts.store();
+            before = store.reading().clone();
+            reporter.run(self.documents.py(), |hook| {
+                store.check_special_tokens(boundaries)?;
+                trainer.feed_store(&store, hook)
+            })?;
+        }
+        feed_all(self.documents, handling, reporter, trainer)?;
+        let reading = joined(before, said_by_readers(self.reading)?);
+        Ok(Fed { reading, times: (reporter.read_time, Instant::now(), reporter.elapsed()) })
+    }
+}
+
 /// What the Python half says of the files it read: JSON from a callable, or `None`.
 pub fn said_by_readers(reading: &Bound<'_, PyAny>) -> PyResult<Value> {
     let said: Option<String> = reading.call0()?.extract()?;
@@ -197,19 +225,16 @@ pub fn said_by_readers(reading: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// The report as it is kept with the tokenizer.
-///
-/// `times`: what reading took, when everything was read, and how long it was then since the start.
 pub fn describe(
     report: &TrainReport,
     learned: &Learned,
     config: &TrainConfig,
     spec: &TokenizerSpec,
-    reading: Value,
-    times: (Duration, Instant, Duration),
+    fed: Fed,
 ) -> Value {
     let vocab_size = spec.vocab_size();
     let asked = vocab_size + config.merges - report.merges;
-    let (read, all_read, before) = times;
+    let Fed { reading, times: (read, all_read, before) } = fed;
     let coverage = learned.unfinished.map(|left| {
         // A pre-token is one token, and one more for each pair left in it.
         let tokens = report.pretokens.saturating_add(left.pairs);
