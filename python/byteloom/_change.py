@@ -183,6 +183,9 @@ def _ids_to_keep(tok: Changing, keep: Iterable[int | str | bytes]) -> list[int]:
     if isinstance(keep, (str, bytes)):
         message = f"keep must be an iterable of ids or tokens, such as [{keep!r}], not a single token"
         raise TypeError(message)
+    if not isinstance(keep, Iterable):
+        message = f"keep must be an iterable of ids or tokens, not {type(keep).__name__}"
+        raise TypeError(message)
     ids = []
     for place, token in enumerate(keep):
         found: int | None

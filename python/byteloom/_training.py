@@ -94,6 +94,9 @@ def checked_seeds(seed_tokens: Any) -> list[bytes]:
     if isinstance(seed_tokens, (str, bytes)):
         message = f"seed_tokens must be a sequence of tokens, such as [{seed_tokens!r}], not a single one"
         raise TypeError(message)
+    if not isinstance(seed_tokens, Iterable):
+        message = f"seed_tokens must be a sequence of tokens, not {type(seed_tokens).__name__}"
+        raise TypeError(message)
     seeds = []
     for place, seed in enumerate(seed_tokens):
         if not isinstance(seed, (str, bytes)):

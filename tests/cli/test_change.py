@@ -89,6 +89,10 @@ def test_seed_tokens(run, tmp_path):
     seeded = bl.Tokenizer.load(tmp_path / "seeded.json")
     assert all(len(seeded.encode(seed)) == 1 for seed in (" Kubernetes", "xyzzy", "<<<"))
     assert json.loads(done.stdout)["seed_tokens"]["asked"] == 3
+    # A byte order mark belongs to the file.
+    (tmp_path / "marked.txt").write_bytes(b"\xef\xbb\xbfZebra\n")
+    run("train", "a.txt", "-o", "marked.json", "-n", "290", "--seed-tokens", "marked.txt")
+    assert len(bl.Tokenizer.load(tmp_path / "marked.json").encode("Zebra")) == 1
 
 
 @pytest.mark.parametrize(
@@ -108,6 +112,7 @@ def test_seed_tokens(run, tmp_path):
         (["extend", "tok.json", "a.txt", "-o", "x.json", "-n", "260"], 1, b"vocab_size must be from 275"),
         (["train", "a.txt", "-o", "x.json", "--seed-token", "a b"], 1, b"seed_tokens[0]"),
         (["train", "a.txt", "-o", "x.json", "--seed-token", "a", "--sizes", "1k"], 2, b"each size by itself"),
+        (["train", "-o", "x.json", "--seed-tokens", "-"], 2, b"both want standard input"),
     ],
 )
 def test_wrong_requests_have_one_message(run, tmp_path, call, code, words):

@@ -125,6 +125,10 @@ def test_resizing_cuts_what_training_said():
     pruned = tok.prune(data="newest").tokenizer
     assert pruned.training_report["merges"] == 19
     assert "counts" not in pruned.training_report
+    assert (pruned.training_report["vocab_size"], pruned.training_report["coverage"]) == (
+        pruned.vocab_size,
+        None,
+    )
     with pytest.raises(bl.TrainingError, match="no training trace"):
         pruned.training_trace()
 
@@ -141,7 +145,7 @@ def test_extending_reports_the_new_merges(trained):
     assert [step.result for step in back.training_trace().steps] == [280, 281]
     assert back.training_report["counts"] == report["counts"][:2]
     # Cut into the old merges, nothing is left of what the report is about.
-    assert "trace" not in more.resized(270).tokenizer.training_report
+    assert more.resized(270).tokenizer.training_report is None
 
 
 def covered(tok, text):
@@ -408,3 +412,22 @@ def test_a_vocabulary_without_merges_has_one_size(bytes_tok):
     with pytest.raises(bl.VocabularyError, match=r"from 259 .* to 259"):
         bytes_tok.resized(258)
     assert extend_quietly(bytes_tok, "low low", 260).id_to_bytes(259) == b"lo"
+
+
+@pytest.mark.parametrize("wrong", [5, None, 2.5])
+def test_what_is_no_sequence_is_named(trained, wrong):
+    with pytest.raises(TypeError, match="seed_tokens must be a sequence"):
+        bl.Tokenizer.train(TEXT, 280, seed_tokens=wrong)
+    if wrong is not None:
+        with pytest.raises(TypeError, match="keep must be an iterable"):
+            trained.prune(keep=wrong)
+
+
+def test_sizes_of_extending_are_explained(trained):
+    with pytest.raises(bl.TrainingError, match=r"resized and prune make a vocabulary smaller"):
+        trained.extend(TEXT, 200)
+    for size in (2**22 + 1, 2**70):
+        with raises_cleanly(
+            bl.TrainingError, match=r"new ids come behind the largest, and 4194303 is the last"
+        ):
+            trained.extend(TEXT, size)

@@ -1,7 +1,7 @@
 //! Asks for memory before it is needed, so that many waits overlap.
 //!
 //! The tables of encoding, counting and merging are larger than the caches, and each look-up is short: the processor would wait for
-//! one after another. A prefetch is a hint that retires at once, so dozens are under way together.
+//! one after another. A prefetch is a hint that retires once its page is known, so dozens are under way together.
 #![expect(
     unsafe_code,
     reason = "prefetching halves the time of look-ups in large tables, and has no safe form"

@@ -15,8 +15,9 @@ type Filter = [[u64; 1 << 10]; 1 << (BITS - 16)];
 pub(crate) struct WholeTokens {
     /// Two bits for each token: of 100,000 tokens, 3 % of other pieces pass.
     filter: Box<Filter>,
-    /// Whether merging may lose what it has no token for, and end in one that spells something else.
-    may_lose: bool,
+    /// Whether the one id that a piece merged to is that of its token: not where characters may be lost, or bytes have
+    /// ids beside those of tokens.
+    one_is_made: bool,
 }
 
 /// Two places of the filter.
@@ -38,14 +39,13 @@ impl WholeTokens {
                 filter.as_flattened_mut()[bit / 64] |= 1 << (bit % 64);
             }
         }
-        Some(Self { filter, may_lose: matches!(spec.alphabet, Alphabet::CharactersOr(_)) })
+        Some(Self { filter, one_is_made: spec.alphabet == Alphabet::Bytes })
     }
 
     /// Whether a piece that merged to `ids` may be a token that merges do not make.
     #[inline]
     pub(crate) fn may_be(&self, key: &Key, ids: &[TokenId]) -> bool {
-        // No two ids share bytes.
-        let is_made = ids.len() == 1 && !self.may_lose;
+        let is_made = ids.len() == 1 && self.one_is_made;
         !is_made && bits(key).iter().all(|bit| self.filter.as_flattened()[bit / 64] >> (bit % 64) & 1 == 1)
     }
 }

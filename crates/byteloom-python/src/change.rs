@@ -187,9 +187,17 @@ fn more_wanted(tokenizer: &Tokenizer, size: i128) -> Result<usize> {
     let most = now + free as usize;
     match usize::try_from(size) {
         Ok(size) if (now..=most).contains(&size) => Ok(size - now),
-        _ => Err(Error::Training(format!(
-            "vocab_size must be from {now} (the tokens that are there) to {most}, not {size}; resized and prune make \
-             a vocabulary smaller"
-        ))),
+        asked => {
+            let advice = match asked {
+                Ok(asked) if asked < now => "resized and prune make a vocabulary smaller".to_owned(),
+                _ => format!(
+                    "new ids come behind the largest, and {} is the last",
+                    byteloom_core::token::MAX_TOKEN_ID
+                ),
+            };
+            Err(Error::Training(format!(
+                "vocab_size must be from {now} (the tokens that are there) to {most}, not {size}; {advice}"
+            )))
+        }
     }
 }

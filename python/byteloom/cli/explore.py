@@ -74,9 +74,7 @@ def command(
         raise click.UsageError("give --text or --file, not both", click.get_current_context())
     check_output(out, force=force)
     if file is not None:
-        text = as_text(
-            read_source(file), source_name(file), errors="strict", otherwise="or name another file"
-        )
+        text = as_text(read_source(file), source_name(file), errors="strict", advice="name another file")
     session = _session(tokenizers, pattern, text)
     if out is not None:
         from byteloom.explorer.page import page

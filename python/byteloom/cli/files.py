@@ -123,7 +123,11 @@ def document_batches(source: str | None) -> Iterator[list[bytes]]:
 
 
 def as_text(
-    data: bytes, name: str, *, errors: str, otherwise: str = "--bytes takes the bytes as they are"
+    data: bytes,
+    name: str,
+    *,
+    errors: str,
+    advice: str = "--errors replace repairs it, --bytes takes the bytes as they are",
 ) -> str:
     """`data` as the text that it must be.
 
@@ -137,8 +141,7 @@ def as_text(
         return data.decode("utf-8", errors)
     except UnicodeDecodeError as error:
         message = (
-            f"{name}: byte 0x{data[error.start]:02x} at offset {error.start} is not valid UTF-8; "
-            f"--errors replace repairs it, {otherwise}"
+            f"{name}: byte 0x{data[error.start]:02x} at offset {error.start} is not valid UTF-8; {advice}"
         )
         raise byteloom.TextError(message) from None
 

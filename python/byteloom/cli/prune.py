@@ -91,7 +91,7 @@ def command(
 
 def _ids(path: str) -> list[int]:
     name = source_name(path)
-    words = as_text(read_source(path), name, errors="strict", otherwise="ids are digits").split()
+    words = as_text(read_source(path), name, errors="strict", advice="ids are digits").split()
     for place, word in enumerate(words):
         if not (word.isascii() and word.isdigit() and len(word) <= _MOST_DIGITS):
             raise byteloom.FormatError(f"{name}: item {place}, {word[:40]!r}, is no id")

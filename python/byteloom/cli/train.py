@@ -115,6 +115,9 @@ def command(
             raise click.UsageError(message, click.get_current_context())
         check_sizes(output, sizes, 256 + len(special), held_out, plot, force=force)
         vocab_size = max(size for _, size in sizes)
+    if seed_file == "-" and (not files or "-" in files):
+        message = "--seed-tokens - and the text both want standard input; name FILES"
+        raise click.UsageError(message, click.get_current_context())
     # A wrong name among many ends the run here, and not after the first files were read.
     reading, learning = split_reading(options)
     seeds = [*seed_tokens, *(_lines(seed_file) if seed_file is not None else ())]
@@ -143,8 +146,9 @@ def command(
 def _lines(path: str) -> list[str]:
     """The lines of a file that are not empty."""
     text = as_text(
-        read_source(path), source_name(path), errors="strict", otherwise="seed tokens of a file are text"
+        read_source(path), source_name(path), errors="strict", advice="seed tokens of a file are text"
     )
+    text = text.removeprefix("\ufeff")  # a byte order mark belongs to the file, not to its first token
     return [line for line in text.replace("\r\n", "\n").split("\n") if line]
 
 

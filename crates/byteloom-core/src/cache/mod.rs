@@ -16,10 +16,9 @@
 //! ids never depend on the cache. All words are atomics: no torn read goes unnoticed.
 //!
 //! Tables grow by a factor of four up to the limit, each made only when the one before it has filled; the limit
-//! covers them all. A miss in the newest table looks into the one before it, so that growth forgets nothing hot; where
-//! room was made at once for a large text, there is none before it, and what little was known is merged again. Making
-//! one takes no lock either, the first to be done wins: a process forked while another thread held such a lock would
-//! wait for ever.
+//! covers them all. A miss in the newest table looks into the one made before it, so that growth forgets nothing hot.
+//! Making one takes no lock either, the first to be done wins: a process forked while another thread held such a lock
+//! would wait for ever.
 
 mod key;
 
@@ -82,6 +81,9 @@ impl Header {
     /// Whether an entry can be written without driving out another.
     fn has_room(self, key: &Key, ids: &[TokenId]) -> bool {
         let empty = self.counts.map(|count| count == 0);
+        if self.busy() {
+            return false;
+        }
         if is_long(key, ids) { empty == [true; 2] } else { !self.long && empty != [false; 2] }
     }
 
@@ -176,7 +178,7 @@ impl Cache {
     pub(crate) fn reader(&self) -> Option<Reader<'_>> {
         let newest = self.newest.load(Ordering::Relaxed);
         let table = self.levels.get(newest)?.table();
-        let before = newest.checked_sub(1).and_then(|before| self.levels[before].table.get());
+        let before = self.levels[..newest].iter().rev().find_map(|level| level.table.get());
         Some(Reader { table, before })
     }
 
@@ -265,7 +267,7 @@ impl Table {
     /// Which line `key` belongs to.
     #[inline]
     fn index(&self, key: &Key) -> usize {
-        // The number of lines is a power of two; the high bits of the hash are the best mixed.
+        // The number of lines is a power of two. The lowest bits say which entry of a full line makes room.
         (key.hash >> 20) as usize & (self.lines.len() - 1)
     }
 
@@ -383,7 +385,7 @@ impl Line {
         let key_words = key.word_count();
         let same = header.lengths[0] == key.len && (0..key_words).all(|at| self.word(at) == key.words[at]);
         let count = header.counts[0];
-        // A header that is being written may say anything.
+        // No entry is longer than a line, whatever bits a header has.
         if !same || key_words + count.div_ceil(2) > WORDS {
             return 0;
         }

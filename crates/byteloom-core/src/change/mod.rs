@@ -212,7 +212,8 @@ impl Tokenizer {
 }
 
 /// The facts about the old vocabulary that hold for the new one as well. What training reports is cut where the first
-/// merges are left; else its ids are gone, and the rest stays true: it is about the training.
+/// merges are left, and goes with the last of its merges. Where others are left its ids are gone; what it says of the
+/// training stays true.
 fn facts_after(old: &TokenizerSpec, new: &TokenizerSpec, first_merges: Option<usize>) -> Value {
     let mut facts = old.metadata.clone();
     let Some(report) = facts.get_mut("training").and_then(Value::as_object_mut) else { return facts };
@@ -234,7 +235,15 @@ fn facts_after(old: &TokenizerSpec, new: &TokenizerSpec, first_merges: Option<us
             }
             report.remove("seed_tokens");
         }
+        None if dropped.is_some() => {
+            if let Some(facts) = facts.as_object_mut() {
+                facts.remove("training");
+            }
+        }
         None => {
+            report.insert("vocab_size".to_owned(), new.vocab_size().into());
+            report.insert("coverage".to_owned(), Value::Null);
+            report.insert("ties".to_owned(), Value::Null);
             report.remove("trace");
             report.remove("seed_tokens");
         }

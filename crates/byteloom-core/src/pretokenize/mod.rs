@@ -30,6 +30,7 @@ pub use alternatives::{Alternatives, Cut};
 pub use blocks::{BLOCK, Blocks};
 use regex::RegexEngine;
 use scheme::Scheme;
+#[cfg(target_arch = "x86_64")]
 pub(crate) use vector::PLACES;
 pub use vector::{SimdPath, simd_path};
 pub use window::{WINDOW_BYTES, Window};

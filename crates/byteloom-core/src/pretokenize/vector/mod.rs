@@ -32,6 +32,7 @@ use o200k::O200k;
 use paint::{Common, Straddler, paint};
 pub(super) use path::chosen;
 pub use path::{SimdPath, simd_path};
+#[cfg(target_arch = "x86_64")]
 pub(crate) use positions::PLACES;
 
 /// How many blocks are classified at once.
