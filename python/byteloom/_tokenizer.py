@@ -477,9 +477,10 @@ class Tokenizer(SavingTokenizer, Changing, Explained):
         pickles, which would grow by a third: `counts`, how often the pair of each merge occurred when it was
         merged (0 for one that is there for a seed), and `tied`, whether another pair occurred as often.
 
-        After `extend` the report is about the training that came last, and `extended_from` is the size before
-        it; `resized` below that leaves no report. `resized` cuts the report to what is left, `prune` leaves what
-        it says of the training; `coverage` is `None` then, and so is `ties` where it cannot be told.
+        After `extend` the report is about the training that came last, and `extended_from` is the size
+        before it; `resized` below that leaves no report. `resized` cuts the report to what is left, `prune`
+        leaves what it says of the training; `coverage` is `None` then, and so is `ties` where it cannot be
+        told.
 
         >>> import byteloom as bl
         >>> report = bl.Tokenizer.train("low lower", vocab_size=257).training_report
