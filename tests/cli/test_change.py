@@ -30,7 +30,7 @@ def test_resize_writes_the_smaller_one_and_the_map(run, tmp_path, tok):
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr.decode().splitlines() == [
         "kept     265 tokens of 275",
-        "moved    1 ids, 1 of them special",
+        "moved    1 id, 1 of them special",
         "saved    265 tokens in small.json",
     ]
     expected = tok.resized(265)

@@ -245,7 +245,7 @@ impl Tokenizer {
     }
 
     /// Appends the ids of a piece, which is a whole pre-token or a part of one, and says whether they may be
-    /// remembered: not those that the same bytes do not have as both.
+    /// remembered: only if the same bytes have the same ids as either.
     fn merge_pretoken(
         &self,
         piece: &[u8],

@@ -60,7 +60,7 @@ def write_change(
         return
     builders = f", {report.builders:,} of them only as parts of others" if report.builders else ""
     special = f", {report.moved_special:,} of them special" if report.moved_special else ""
-    moved = f"{report.moved:,} ids{special}" if report.moved else "no id"
+    moved = f"{report.moved:,} id{'s' if report.moved > 1 else ''}{special}" if report.moved else "no id"
     for line in (
         f"kept     {report.kept:,} tokens of {report.vocab_size_before:,}{builders}",
         f"moved    {moved}",

@@ -24,7 +24,7 @@ use crate::token::TokenId;
 
 /// Pre-tokens whose slots are waited for together.
 const CHUNK: usize = 64;
-/// What a pre-token of more than [`MAX_LENGTH`] bytes has for its length: no slot has it.
+/// The length of all pre-tokens of 15 bytes and more: no slot has one of more than [`MAX_LENGTH`].
 const TOO_LONG: i32 = 15;
 
 /// What a pre-token of each length keeps of 16 bytes.
@@ -77,7 +77,7 @@ fn look_up_by_aes(tier: &HotTier, text: &[u8], start: u32, ends: &[u32], found: 
     for (base, ends) in (0..GROUP).step_by(CHUNK).zip(ends.chunks(CHUNK)) {
         measure(&mut chunk, from, ends);
         from = ends.last().copied().unwrap_or(from);
-        // From `near` on, sixteen bytes cannot be read.
+        // Beyond `near`, sixteen bytes cannot be read.
         let farthest = chunk.starts.iter().fold(0, |most, &start| most.max(start)) as usize;
         if text.len().checked_sub(16).is_some_and(|near| farthest <= near) {
             // SAFETY: sixteen bytes from any of the starts are inside the text.
