@@ -27,6 +27,8 @@ const UNCUT: u32 = 16;
 const SHORT: usize = 240;
 /// A thread keeps buffers of up to this many ids or ends.
 const MOST_ROOM: usize = 1 << 18;
+/// A thread keeps a buffer for texts of up to this many bytes.
+const MOST_TEXT: usize = 1 << 20;
 /// A thread keeps the hot tiers of this many tokenizers.
 const MAX_HOT_TIERS: usize = 4;
 
@@ -36,6 +38,8 @@ pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[TokenId]) -> Result<()>;
 /// Buffers of one encoding at a time. They stay small, whatever the text: see [`MergeScratch`].
 #[derive(Debug, Default)]
 struct Workspace {
+    /// A text of a batch that had to be brought into UTF-8.
+    text: Vec<u8>,
     /// A short text, and zeros.
     short: Vec<u8>,
     window: Window,
@@ -94,6 +98,22 @@ fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
         }
         Err(_) => work(&mut Workspace::default()),
     })
+}
+
+/// Lends a buffer for texts that stays with this thread, unless it became uncommonly large.
+pub(crate) fn with_text_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut buffer = WORKSPACE.with(|shared| {
+        shared.try_borrow_mut().map_or_else(|_| Vec::new(), |mut own| std::mem::take(&mut own.text))
+    });
+    let result = work(&mut buffer);
+    if buffer.capacity() <= MOST_TEXT {
+        WORKSPACE.with(|shared| {
+            if let Ok(mut own) = shared.try_borrow_mut() {
+                own.text = buffer;
+            }
+        });
+    }
+    result
 }
 
 /// Workspaces of threads that have ended, for those that come: what they hold took work to find.
@@ -183,7 +203,7 @@ impl Tokenizer {
 
     /// Gives the ids of ordinary, normalized text to `sink`, a block at a time.
     pub(crate) fn encode_ordinary(&self, text: &[u8], sink: Sink<'_>) -> Result<()> {
-        with_workspace(|Workspace { short, window, cut, cut_scratch, block, merge, hot }| {
+        with_workspace(|Workspace { short, window, cut, cut_scratch, block, merge, hot, .. }| {
             let hot = hot_tier(hot, self.cache().number());
             self.cache().expect(text.len());
             let cuts = self.merge_table().cuts();

@@ -43,5 +43,6 @@ pub mod train;
 pub mod utf8;
 pub mod vocab;
 mod whole_tokens;
+pub mod wide;
 
 pub use error::{Error, Result};

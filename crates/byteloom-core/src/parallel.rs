@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::encode::BorrowedWorkspace;
+use crate::encode::{BorrowedWorkspace, with_text_buffer};
 use crate::error::{Error, Result};
 use crate::token::TokenId;
 use crate::tokenizer::{Poll, SpecialPolicy, Tokenizer};
@@ -18,6 +18,28 @@ const BYTES_PER_THREAD: usize = 1 << 16;
 const BYTES_PER_RUN: usize = 1 << 18;
 /// The most threads a caller may ask for.
 pub const MAX_THREADS: usize = 1024;
+
+/// A text of a batch: bytes, or what has to be brought into UTF-8 when it is its turn.
+pub trait BatchText: Sync {
+    /// About how many bytes it is.
+    fn size(&self) -> usize;
+
+    /// Its bytes, which may be written into `buffer`.
+    ///
+    /// # Errors
+    /// [`Error::Text`] for one that has no UTF-8.
+    fn read<'t>(&'t self, buffer: &'t mut Vec<u8>) -> Result<&'t [u8]>;
+}
+
+impl<T: AsRef<[u8]> + Sync> BatchText for T {
+    fn size(&self) -> usize {
+        self.as_ref().len()
+    }
+
+    fn read<'t>(&'t self, _: &'t mut Vec<u8>) -> Result<&'t [u8]> {
+        Ok(self.as_ref())
+    }
+}
 
 /// The ids of several texts, one after another, with the end of each.
 #[derive(Debug, Default)]
@@ -170,7 +192,7 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As for one text, the message beginning with its index.
-    pub fn encode_batch<T: AsRef<[u8]> + Sync>(
+    pub fn encode_batch<T: BatchText>(
         &self,
         texts: &[T],
         policy: &SpecialPolicy,
@@ -180,26 +202,28 @@ impl Tokenizer {
     ) -> Result<FlatBatch> {
         let mut all = FlatBatch { ids, ends: Vec::with_capacity(texts.len()) };
         all.ids.clear();
-        let size = |text: &T| text.as_ref().len();
-        self.cache().expect(texts.iter().map(size).sum());
+        self.cache().expect(texts.iter().map(T::size).sum());
         let encode = |run: &[T], first: usize, poll: Poll<'_>, batch: &mut FlatBatch| {
-            for (index, text) in (first..).zip(run) {
-                self.encode_into(text.as_ref(), policy, &mut batch.ids, poll)
-                    .map_err(|error| error.in_item("text", index))?;
-                batch.ends.push(batch.ids.len());
-            }
-            Ok(())
+            with_text_buffer(|buffer| {
+                for (index, text) in (first..).zip(run) {
+                    text.read(buffer)
+                        .and_then(|text| self.encode_into(text, policy, &mut batch.ids, poll))
+                        .map_err(|error| error.in_item("text", index))?;
+                    batch.ends.push(batch.ids.len());
+                }
+                Ok(())
+            })
         };
         if threads == 1 {
             encode(texts, 0, poll, &mut all)?;
         } else {
-            in_order(texts, size, threads, poll, encode, |batch| all.append(batch))?;
+            in_order(texts, T::size, threads, poll, encode, |batch| all.append(batch))?;
         }
         Ok(all)
     }
 
     /// The number of ids of every text.
-    pub fn count_batch<T: AsRef<[u8]> + Sync>(
+    pub fn count_batch<T: BatchText>(
         &self,
         texts: &[T],
         policy: &SpecialPolicy,
@@ -207,16 +231,17 @@ impl Tokenizer {
         poll: Poll<'_>,
     ) -> Result<Vec<usize>> {
         let mut all = Vec::with_capacity(texts.len());
-        let size = |text: &T| text.as_ref().len();
-        self.cache().expect(texts.iter().map(size).sum());
+        self.cache().expect(texts.iter().map(T::size).sum());
         let count = |run: &[T], first: usize, poll: Poll<'_>, counts: &mut Vec<usize>| {
-            for (index, text) in (first..).zip(run) {
-                let count = self.count(text.as_ref(), policy, poll);
-                counts.push(count.map_err(|error| error.in_item("text", index))?);
-            }
-            Ok(())
+            with_text_buffer(|buffer| {
+                for (index, text) in (first..).zip(run) {
+                    let count = text.read(buffer).and_then(|text| self.count(text, policy, poll));
+                    counts.push(count.map_err(|error| error.in_item("text", index))?);
+                }
+                Ok(())
+            })
         };
-        in_order(texts, size, threads, poll, count, |counts| all.append(counts))?;
+        in_order(texts, T::size, threads, poll, count, |counts| all.append(counts))?;
         Ok(all)
     }
 

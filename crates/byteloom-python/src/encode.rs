@@ -73,16 +73,17 @@ impl NativeTokenizer {
     /// A whole batch: flat ids and where each row ends.
     fn encode_rows(
         &self,
-        py: Python<'_>,
-        texts: &[Text],
+        texts: &Bound<'_, PyAny>,
+        surrogates: Surrogates,
         policy: &SpecialPolicy,
         add_special_tokens: bool,
         threads: usize,
     ) -> PyResult<FlatBatch> {
+        let py = texts.py();
         let frame = self.frame(py, add_special_tokens)?;
-        let size = texts.iter().map(|text| text.len()).sum();
-        let batch =
-            run(py, size, |poll| self.0.encode_batch(texts, policy, threads, pool::take(size / 3), poll))?;
+        let batch = text::with_sources(texts, surrogates, |texts, size| {
+            run(py, size, |poll| self.0.encode_batch(texts, policy, threads, pool::take(size / 3), poll))
+        })?;
         Ok(batch.framed(frame.0, frame.1))
     }
 }
@@ -191,8 +192,8 @@ impl NativeTokenizer {
         let py = texts.py();
         let threads = thread_option(py, threads)?;
         let policy = policy(&self.0, allowed_special, disallowed_special, py)?;
-        let texts = text::texts(texts, Surrogates::parse(errors)?)?;
-        let batch = self.encode_rows(py, &texts, &policy, add_special_tokens, threads)?;
+        let surrogates = Surrogates::parse(errors)?;
+        let batch = self.encode_rows(texts, surrogates, &policy, add_special_tokens, threads)?;
         let rows = PyList::empty(py);
         let mut start = 0;
         for &end in &batch.ends {
@@ -287,8 +288,8 @@ impl NativeTokenizer {
         let dtype = Dtype::parse(&self.0, dtype)?;
         let threads = thread_option(py, threads)?;
         let policy = policy(&self.0, allowed_special, disallowed_special, py)?;
-        let texts = text::texts(texts, Surrogates::parse(errors)?)?;
-        let batch = self.encode_rows(py, &texts, &policy, add_special_tokens, threads)?;
+        let surrogates = Surrogates::parse(errors)?;
+        let batch = self.encode_rows(texts, surrogates, &policy, add_special_tokens, threads)?;
         let mut offsets = Vec::with_capacity(batch.ends.len() + 1);
         offsets.push(0);
         offsets.extend(batch.ends.iter().map(|&end| end.cast_signed() as i64));
@@ -412,9 +413,9 @@ impl NativeTokenizer {
         let policy = policy(&self.0, allowed_special, disallowed_special, py)?;
         let (bos, eos) = self.frame(py, add_special_tokens)?;
         let framing = usize::from(bos.is_some()) + usize::from(eos.is_some());
-        let texts = text::texts(texts, Surrogates::parse(errors)?)?;
-        let size = texts.iter().map(|text| text.len()).sum();
-        let counts = run(py, size, |poll| self.0.count_batch(&texts, &policy, threads, poll))?;
+        let counts = text::with_sources(texts, Surrogates::parse(errors)?, |texts, size| {
+            run(py, size, |poll| self.0.count_batch(texts, &policy, threads, poll))
+        })?;
         Ok(counts.into_iter().map(|count| count + framing).collect())
     }
 

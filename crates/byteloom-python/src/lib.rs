@@ -25,6 +25,7 @@ mod stream;
 mod text;
 mod tokenizer;
 mod train;
+mod units;
 mod work;
 
 use pyo3::prelude::*;

@@ -2,6 +2,8 @@
 
 use std::ops::Deref;
 
+use byteloom_core::Error;
+use byteloom_core::parallel::BatchText;
 use byteloom_core::token::TokenId;
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
@@ -11,11 +13,14 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyList, PyMemoryView, PyS
 
 use crate::error::{raise, unknown_token};
 use crate::lists;
+use crate::units::{Characters, Utf8};
 
-/// A text that is borrowed from Python, kept alive, and readable without the GIL.
+/// A text that is readable without the GIL; most are borrowed from Python, and kept alive.
 pub enum Text {
-    /// A `str`.
+    /// A `str` that is UTF-8 as it is.
     Str(PyBackedStr),
+    /// The UTF-8 of another.
+    Utf8(Utf8),
     /// `bytes`, or a copy of a changeable buffer, so that nobody changes it under our hands.
     Bytes(PyBackedBytes),
 }
@@ -25,7 +30,9 @@ impl Text {
     pub fn slice<'py>(&self, py: Python<'py>, start: usize, end: usize) -> Bound<'py, PyAny> {
         match self {
             // Cuts of a text lie between characters; a wrong one would show as a replaced one, not as a crash.
-            Self::Str(_) => PyString::new(py, &String::from_utf8_lossy(&self[start..end])).into_any(),
+            Self::Str(_) | Self::Utf8(_) => {
+                PyString::new(py, &String::from_utf8_lossy(&self[start..end])).into_any()
+            }
             Self::Bytes(_) => PyBytes::new(py, &self[start..end]).into_any(),
         }
     }
@@ -37,6 +44,7 @@ impl Deref for Text {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Str(text) => text.as_bytes(),
+            Self::Utf8(text) => text,
             Self::Bytes(bytes) => bytes,
         }
     }
@@ -96,6 +104,9 @@ fn string_text(
     what: impl Fn() -> String,
 ) -> PyResult<Text> {
     let py = string.py();
+    if let Some(text) = Utf8::of(string) {
+        return Ok(Text::Utf8(text));
+    }
     let error = match PyBackedStr::try_from(string.clone()) {
         Ok(text) => return Ok(Text::Str(text)),
         Err(error) => error,
@@ -127,6 +138,13 @@ fn string_text(
 
 /// The texts of a batch, all checked before any work begins.
 pub fn texts(values: &Bound<'_, PyAny>, surrogates: Surrogates) -> PyResult<Vec<Text>> {
+    each(values, |index, value| text(value, surrogates, || format!("texts[{index}]")))
+}
+
+fn each<T>(
+    values: &Bound<'_, PyAny>,
+    take: impl Fn(usize, &Bound<'_, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
     if values.is_instance_of::<PyString>() || values.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err(format!(
             "texts must be a list or another iterable of texts, not one {}",
@@ -135,9 +153,65 @@ pub fn texts(values: &Bound<'_, PyAny>, surrogates: Surrogates) -> PyResult<Vec<
     }
     let mut all = Vec::with_capacity(values.len().unwrap_or(0));
     for (index, value) in values.try_iter()?.enumerate() {
-        all.push(text(&value?, surrogates, || format!("texts[{index}]"))?);
+        all.push(take(index, &value?)?);
     }
     Ok(all)
+}
+
+/// A text of a batch. A `str` is brought into UTF-8 when it is its turn.
+pub enum Source {
+    Text(Text),
+    Characters(Characters),
+}
+
+impl BatchText for Source {
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Characters(characters) => characters.size(),
+        }
+    }
+
+    fn read<'t>(&'t self, buffer: &'t mut Vec<u8>) -> byteloom_core::Result<&'t [u8]> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Characters(characters) => characters
+                .read(buffer)
+                .map_err(|index| Error::Text(format!("a lone surrogate at index {index} has no UTF-8 form"))),
+        }
+    }
+}
+
+/// Does `work` with the texts of a batch and their size in bytes, more or less.
+pub fn with_sources<T>(
+    values: &Bound<'_, PyAny>,
+    surrogates: Surrogates,
+    work: impl Fn(&[Source], usize) -> PyResult<T>,
+) -> PyResult<T> {
+    let take = |index: usize, value: &Bound<'_, PyAny>| match value.cast::<PyString>() {
+        Ok(string) if let Some(characters) = Characters::of(string) => Ok(Source::Characters(characters)),
+        _ => Ok(Source::Text(text(value, surrogates, || format!("texts[{index}]"))?)),
+    };
+    let sources = each(values, take)?;
+    let size = |sources: &[Source]| sources.iter().map(BatchText::size).sum();
+    let failed = match work(&sources, size(&sources)) {
+        Ok(done) => return Ok(done),
+        Err(error) => error,
+    };
+    // Lone surrogates are the first fault to be told, or are replaced; nobody else pays for looking for them.
+    let mut buffer = Vec::new();
+    if sources.iter().all(|source| source.read(&mut buffer).is_ok()) {
+        return Err(failed);
+    }
+    let repair = |(index, source)| match source {
+        Source::Characters(characters) => {
+            let string = characters.string().bind(values.py());
+            Ok(Source::Text(string_text(string, surrogates, || format!("texts[{index}]"))?))
+        }
+        text @ Source::Text(_) => Ok(text),
+    };
+    let sources: Vec<Source> = sources.into_iter().enumerate().map(repair).collect::<PyResult<_>>()?;
+    work(&sources, size(&sources))
 }
 
 /// Ids from a list, a tuple, an array of any integer type, or another iterable.

@@ -1,0 +1,142 @@
+//! The characters of a Python `str`, in the units that Python keeps them in.
+//!
+//! Asking Python for the UTF-8 of a string that is not ASCII makes one slowly and leaves it with the string for as long
+//! as that lives. Here it is made where it is needed, in memory that is used again.
+
+#![expect(unsafe_code, reason = "a tenth of a first pass over English")]
+
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use byteloom_core::wide::{Unit, write_utf8};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use pyo3::types::string::PyStringData;
+
+/// A thread keeps a buffer of up to this many bytes.
+const MOST_KEPT: usize = 1 << 20;
+/// Characters that are looked at to tell how long a text is in UTF-8.
+const SAMPLE: usize = 32;
+
+/// The characters of a string, readable without the GIL.
+pub struct Characters {
+    units: Units,
+    string: Py<PyString>,
+}
+
+#[derive(Clone, Copy)]
+enum Units {
+    One(NonNull<[u8]>),
+    Two(NonNull<[u16]>),
+    Four(NonNull<[u32]>),
+}
+
+// SAFETY: the characters of a string never change nor move, and `string` keeps them alive.
+unsafe impl Send for Characters {}
+// SAFETY: as above; shared access reads only.
+unsafe impl Sync for Characters {}
+
+impl Characters {
+    /// Those of `string`, unless Python does not tell.
+    pub fn of(string: &Bound<'_, PyString>) -> Option<Self> {
+        // SAFETY: asked for is that the kind and the place of the characters are read rightly from the object, which
+        // the tests check on every kind of string.
+        let units = match unsafe { string.data() }.ok()? {
+            PyStringData::Ucs1(units) => Units::One(units.into()),
+            PyStringData::Ucs2(units) => Units::Two(units.into()),
+            PyStringData::Ucs4(units) => Units::Four(units.into()),
+        };
+        Some(Self { units, string: string.clone().unbind() })
+    }
+
+    /// The string.
+    pub fn string(&self) -> &Py<PyString> {
+        &self.string
+    }
+
+    /// About how many bytes of UTF-8 they are.
+    pub fn size(&self) -> usize {
+        match self.units {
+            Units::One(units) => units.len(),
+            // SAFETY: as for `read`.
+            Units::Two(units) => size(unsafe { units.as_ref() }),
+            // SAFETY: as for `read`.
+            Units::Four(units) => size(unsafe { units.as_ref() }),
+        }
+    }
+
+    /// Them in UTF-8, as they are or written into `buffer`; the index of a lone surrogate.
+    pub fn read<'t>(&'t self, buffer: &'t mut Vec<u8>) -> Result<&'t [u8], usize> {
+        // SAFETY: `string` lives, so its characters are where they were, and nobody writes to them.
+        let length = match self.units {
+            Units::One(units) => {
+                let units = unsafe { units.as_ref() };
+                if units.is_ascii() {
+                    return Ok(units);
+                }
+                write_utf8(units, buffer)
+            }
+            Units::Two(units) => write_utf8(unsafe { units.as_ref() }, buffer),
+            Units::Four(units) => write_utf8(unsafe { units.as_ref() }, buffer),
+        }?;
+        Ok(&buffer[..length])
+    }
+
+    fn is_ascii(&self) -> bool {
+        match self.units {
+            // SAFETY: as for `read`.
+            Units::One(units) => unsafe { units.as_ref() }.is_ascii(),
+            _ => false,
+        }
+    }
+}
+
+/// The length in UTF-8, by some of the characters.
+fn size<U: Unit>(units: &[U]) -> usize {
+    let length = |unit: U| match unit.into() {
+        0..0x80 => 1,
+        0x80..0x800 => 2,
+        0x800..0x1_0000 => 3,
+        _ => 4,
+    };
+    let step = units.len() / SAMPLE + 1;
+    units.iter().step_by(step).map(|&unit| length(unit) * step).sum()
+}
+
+thread_local! {
+    static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A text in UTF-8, in a buffer that the next text of this thread gets.
+pub struct Utf8 {
+    buffer: Vec<u8>,
+    length: usize,
+}
+
+impl Utf8 {
+    /// That of a string; `None` where it is ASCII, and UTF-8 as it is, or has no UTF-8.
+    pub fn of(string: &Bound<'_, PyString>) -> Option<Self> {
+        let characters = Characters::of(string).filter(|characters| !characters.is_ascii())?;
+        let mut buffer = SPARE.take();
+        let length = characters.read(&mut buffer).ok().map(<[u8]>::len)?;
+        Some(Self { buffer, length })
+    }
+}
+
+impl Deref for Utf8 {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+}
+
+impl Drop for Utf8 {
+    fn drop(&mut self) {
+        if self.buffer.capacity() <= MOST_KEPT {
+            // A thread that is ending has no place for it any more.
+            let _ = SPARE.try_with(|spare| spare.replace(std::mem::take(&mut self.buffer)));
+        }
+    }
+}
