@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use crate::cache::{Ids, Key, Reader};
 use crate::error::Result;
 use crate::hot::{self, Found, HotTier, NO_SECOND};
-use crate::merge::{CutScratch, MergeScratch, SafeCuts};
+use crate::merge::{MergeScratch, SafeCuts};
 use crate::pretokenize::Window;
 use crate::token::TokenId;
 use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
@@ -45,7 +45,6 @@ struct Workspace {
     window: Window,
     /// The ends of the pre-tokens of the window and of the parts that long ones are cut into.
     cut: Vec<u32>,
-    cut_scratch: CutScratch,
     block: Block,
     merge: MergeScratch,
     /// With the numbers of the caches they stand before; the last one used is the last.
@@ -203,7 +202,7 @@ impl Tokenizer {
 
     /// Gives the ids of ordinary, normalized text to `sink`, a block at a time.
     pub(crate) fn encode_ordinary(&self, text: &[u8], sink: Sink<'_>) -> Result<()> {
-        with_workspace(|Workspace { short, window, cut, cut_scratch, block, merge, hot, .. }| {
+        with_workspace(|Workspace { short, window, cut, block, merge, hot, .. }| {
             let hot = hot_tier(hot, self.cache().number());
             self.cache().expect(text.len());
             let cuts = self.merge_table().cuts();
@@ -226,7 +225,7 @@ impl Tokenizer {
                 }
                 let (ends, whole_ends) = match cuts {
                     Some(cuts) if any_long(0, &window.ends) => {
-                        cut_long(cuts, &text[window.start..window.end], &window.ends, cut_scratch, cut);
+                        cut_long(cuts, &text[window.start..window.end], &window.ends, cut);
                         (&*cut, Some(&*window.ends))
                     }
                     _ => (&window.ends, None),
@@ -310,14 +309,15 @@ fn any_long(start: u32, ends: &[u32]) -> bool {
 }
 
 /// Copies `ends`, and adds the safe cuts of the long pre-tokens of `text`.
-fn cut_long(cuts: &SafeCuts, text: &[u8], ends: &[u32], scratch: &mut CutScratch, cut: &mut Vec<u32>) {
+fn cut_long(cuts: &SafeCuts, text: &[u8], ends: &[u32], cut: &mut Vec<u32>) {
     cut.clear();
+    let is_valid = simdutf8::basic::from_utf8(text).is_ok();
     let mut start = 0;
     for ends in ends.chunks(16) {
         if any_long(start, ends) {
             for &end in ends {
                 if end - start > UNCUT {
-                    cuts.cut(&text[start as usize..end as usize], start, scratch, cut);
+                    cuts.cut(text, start as usize..end as usize, is_valid, cut);
                 }
                 cut.push(end);
                 start = end;

@@ -16,8 +16,9 @@ use pyo3::types::string::PyStringData;
 
 /// A thread keeps a buffer of up to this many bytes.
 const MOST_KEPT: usize = 1 << 20;
-/// Characters that are looked at to tell how long a text is in UTF-8.
-const SAMPLE: usize = 32;
+/// Characters that are looked at to tell about how long a text is in UTF-8: its first, which are near already. To look
+/// at some all over the texts of a batch took a tenth of a pass over Chinese.
+const SAMPLE: usize = 8;
 
 /// The characters of a string, readable without the GIL.
 pub struct Characters {
@@ -92,7 +93,7 @@ impl Characters {
     }
 }
 
-/// The length in UTF-8, by some of the characters.
+/// The length in UTF-8, by the first characters.
 fn size<U: Unit>(units: &[U]) -> usize {
     let length = |unit: U| match unit.into() {
         0..0x80 => 1,
@@ -100,8 +101,9 @@ fn size<U: Unit>(units: &[U]) -> usize {
         0x800..0x1_0000 => 3,
         _ => 4,
     };
-    let step = units.len() / SAMPLE + 1;
-    units.iter().step_by(step).map(|&unit| length(unit) * step).sum()
+    let sample = &units[..units.len().min(SAMPLE)];
+    let bytes: usize = sample.iter().map(|&unit| length(unit)).sum();
+    bytes * units.len() / sample.len().max(1)
 }
 
 thread_local! {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A pre-token has a place in one of two neighbouring lines; with one alone, a sixth of those of an English text
-//! drove each other out.
+//! drove each other out. The first says whether anything stands in the second on its account, so that most look-ups
+//! wait for one line only.
 //!
 //! The header holds a version that is odd while a writer is at work. A reader that sees the version change, or odd,
 //! takes it for a miss; a writer that finds another at work gives up. So a result is either exact or not there, and
@@ -51,12 +52,16 @@ struct Line {
     words: [AtomicU64; WORDS],
 }
 
-/// What a header says: the version, whether the line holds one long entry, and the lengths and numbers of ids of its
-/// entries. No entry has no ids.
+/// The bit of a header that says that an entry stands beside.
+const BESIDE: u64 = 1 << 21;
+
+/// What a header says: the version, whether the line holds one long entry, whether an entry that belongs here stands
+/// beside, and the lengths and numbers of ids of its entries. No entry has no ids.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Header {
     version: u64,
     long: bool,
+    beside: bool,
     lengths: [u64; 2],
     counts: [usize; 2],
 }
@@ -65,8 +70,9 @@ impl Header {
     #[inline]
     fn unpack(word: u64) -> Self {
         Self {
-            version: word >> 21,
+            version: word >> 22,
             long: word >> 20 & 1 == 1,
+            beside: word & BESIDE != 0,
             lengths: [word & 63, word >> 10 & 63],
             counts: [(word >> 6 & 15) as usize, (word >> 16 & 15) as usize],
         }
@@ -75,7 +81,8 @@ impl Header {
     #[inline]
     fn pack(self) -> u64 {
         let entry = |at: usize| self.lengths[at] | (self.counts[at] as u64) << 6;
-        self.version << 21 | u64::from(self.long) << 20 | entry(1) << 10 | entry(0)
+        let flags = u64::from(self.long) << 20 | if self.beside { BESIDE } else { 0 };
+        self.version << 22 | flags | entry(1) << 10 | entry(0)
     }
 
     /// Whether an entry can be written without driving out another.
@@ -115,6 +122,7 @@ impl Level {
 #[derive(Debug)]
 struct Table {
     lines: LargeTable<Line>,
+    /// Halves of lines that were written.
     inserted: AtomicUsize,
 }
 
@@ -197,7 +205,7 @@ impl Cache {
         // Heaps' law, as English follows it; other texts have more.
         let pretokens = 3.5 * (bytes as f64).powf(0.62);
         let newest = self.newest.load(Ordering::Relaxed);
-        let enough = self.levels.iter().position(|level| pretokens <= most_entries(level.bytes) as f64);
+        let enough = self.levels.iter().position(|level| pretokens <= most_halves(level.bytes) as f64);
         let level = enough.unwrap_or(self.levels.len().saturating_sub(1));
         if level > newest {
             let _ = self.newest.compare_exchange(newest, level, Ordering::Relaxed, Ordering::Relaxed);
@@ -214,14 +222,14 @@ impl Cache {
         let newest = self.newest.load(Ordering::Relaxed);
         let Some(table) = self.levels.get(newest).map(Level::table) else { return };
         let inserted = table.insert(key, ids);
-        if inserted > most_entries(table.lines.len() * LINE_BYTES) && newest + 1 < self.levels.len() {
+        if inserted > most_halves(table.lines.len() * LINE_BYTES) && newest + 1 < self.levels.len() {
             let _ = self.newest.compare_exchange(newest, newest + 1, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 }
 
-/// Entries of a table of so many bytes that do not yet drive each other out too often: 0.6 of those that fit.
-fn most_entries(bytes: usize) -> usize {
+/// Halves of lines of a table of so many bytes that may be written before too many drive each other out: 0.6 of all.
+fn most_halves(bytes: usize) -> usize {
     bytes / LINE_BYTES / 4 * 5
 }
 
@@ -275,8 +283,12 @@ impl Table {
     #[inline]
     fn get(&self, key: &Key, ids: &mut Ids) -> usize {
         let index = self.index(key);
-        let count = self.lines[index].get(key, ids);
-        if count > 0 { count } else { self.get_beside(index, key, ids) }
+        let line = &self.lines[index];
+        let count = line.get(key, ids);
+        if count == 0 && line.header.load(Ordering::Relaxed) & BESIDE != 0 {
+            return self.get_beside(index, key, ids);
+        }
+        count
     }
 
     #[inline(never)]
@@ -284,18 +296,15 @@ impl Table {
         self.lines[index ^ 1].get(key, ids)
     }
 
-    /// Writes into a line of `key`, over another entry where there is no room; returns how many were written into
-    /// this table so far.
+    /// Writes into a line of `key`, over another entry where there is no room; returns how many halves of lines were
+    /// written in this table so far.
     fn insert(&self, key: &Key, ids: &[TokenId]) -> usize {
         let index = self.index(key);
-        let first = &self.lines[index];
+        let [first, second] = [index, index ^ 1].map(|index| &self.lines[index]);
         let has_room = |line: &Line| Header::unpack(line.header.load(Ordering::Relaxed)).has_room(key, ids);
-        let line = if has_room(first) {
-            first
-        } else {
-            Some(&self.lines[index ^ 1]).filter(|line| has_room(line)).unwrap_or(first)
-        };
-        if line.insert(key, ids) { self.inserted.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 }
+        let line = if !has_room(first) && has_room(second) && first.mark_beside() { second } else { first };
+        let halves = 1 + usize::from(is_long(key, ids));
+        if line.insert(key, ids) { self.inserted.fetch_add(halves, Ordering::Relaxed) + halves } else { 0 }
     }
 }
 
@@ -323,6 +332,13 @@ impl Line {
         fence(Ordering::Acquire);
         let stands = !header.busy() && self.header.load(Ordering::Relaxed) == word;
         if stands { count } else { 0 }
+    }
+
+    /// Notes that an entry which belongs here stands beside, unless another thread is writing.
+    fn mark_beside(&self) -> bool {
+        let old = self.header.load(Ordering::Relaxed);
+        let marked = |new| self.header.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        !Header::unpack(old).busy() && (old & BESIDE != 0 || marked(old | BESIDE))
     }
 
     /// Writes an entry, unless another thread is writing.
@@ -359,7 +375,7 @@ impl Line {
 
     fn put_half(&self, header: &mut Header, key: &Key, ids: &[TokenId]) {
         if header.long {
-            *header = Header { version: header.version, long: false, lengths: [0; 2], counts: [0; 2] };
+            *header = Header { long: false, lengths: [0; 2], counts: [0; 2], ..*header };
         }
         // An empty half, or else the one that the hash says.
         let half = if header.counts[0] == 0 {
@@ -404,8 +420,7 @@ impl Line {
             let high = u64::from(pair.get(1).copied().unwrap_or(TokenId::MAX)) << 32;
             self.set(key_words + at, high | u64::from(pair[0]));
         }
-        *header =
-            Header { version: header.version, long: true, lengths: [key.len, 0], counts: [ids.len(), 0] };
+        *header = Header { long: true, lengths: [key.len, 0], counts: [ids.len(), 0], ..*header };
     }
 }
 

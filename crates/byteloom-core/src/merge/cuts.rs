@@ -9,6 +9,8 @@
 //! lengths occur between two bytes in a table, the pairs in a filter of bits. A false positive of the filter only
 //! loses a place to cut. Boundaries beside bytes that are no valid character are never cut.
 
+use std::ops::Range;
+
 use crate::spec::{Alphabet, TokenizerSpec};
 use crate::utf8::unit_len;
 use crate::vocab::Vocabulary;
@@ -27,7 +29,7 @@ const LATELY_BITS: u32 = 13;
 pub struct SafeCuts {
     /// By the two bytes at a boundary: bit `4 * (tail - 1) + head - 1` for each pair of lengths that occurs there.
     shapes: Box<[u16]>,
-    filter: Box<[u64]>,
+    filter: Box<[u32]>,
     shift: u32,
     /// The same for two ASCII characters: a bit by the second in the number of the first.
     ascii: Box<[u128; 128]>,
@@ -65,10 +67,10 @@ fn number(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
+/// Mixes a pair of parts of characters; the uppermost bits are the best.
 #[inline]
-fn hash(tail: u32, head: u32) -> u64 {
-    let pair = u64::from(tail) << 32 | u64::from(head);
-    (pair ^ pair >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+fn hash(tail: u32, head: u32) -> u32 {
+    (tail.wrapping_mul(0x9E37_79B1) ^ head).wrapping_mul(0x85EB_CA6B)
 }
 
 impl SafeCuts {
@@ -86,7 +88,7 @@ impl SafeCuts {
         let mut shapes = vec![0u16; 1 << 16].into_boxed_slice();
         let mut pairs = Vec::new();
         // Most pairs occur many times: those that were met lately are not collected again.
-        let mut lately = vec![0u64; 1 << LATELY_BITS].into_boxed_slice();
+        let mut lately = vec![0u32; 1 << LATELY_BITS].into_boxed_slice();
         for (_, token) in vocab.iter() {
             for at in 1..token.len() {
                 // Inside a character, or the token is not one of text: it cannot cross a boundary of two characters.
@@ -108,7 +110,7 @@ impl SafeCuts {
                 }
                 shapes[bytes] |= 1 << (4 * (at - start - 1) + end - at - 1);
                 let hash = hash(number(&token[start..at]), number(&token[at..end]));
-                let met = &mut lately[(hash >> (64 - LATELY_BITS)) as usize];
+                let met = &mut lately[(hash >> (32 - LATELY_BITS)) as usize];
                 if *met != hash {
                     *met = hash;
                     pairs.push(hash);
@@ -119,11 +121,11 @@ impl SafeCuts {
         pairs.dedup();
         let wanted = (pairs.len() * BITS_PER_PAIR).max(1).next_power_of_two().ilog2();
         let bits = wanted.clamp(MIN_FILTER_BITS, MAX_FILTER_BITS);
-        let mut filter = vec![0u64; 1 << (bits - 6)].into_boxed_slice();
-        let shift = 64 - bits;
+        let mut filter = vec![0u32; 1 << (bits - 5)].into_boxed_slice();
+        let shift = 32 - bits;
         for hash in pairs {
             let bit = hash >> shift;
-            filter[(bit >> 6) as usize] |= 1 << (bit & 63);
+            filter[(bit >> 5) as usize] |= 1 << (bit & 31);
         }
         let mut ascii = Box::new([0; 128]);
         for (first, bits) in ascii.iter_mut().enumerate() {
@@ -136,24 +138,27 @@ impl SafeCuts {
     #[inline]
     fn may_occur(&self, tail: u32, head: u32) -> bool {
         let bit = hash(tail, head) >> self.shift;
-        self.filter[(bit >> 6) as usize] >> (bit & 63) & 1 != 0
+        self.filter[(bit >> 5) as usize] >> (bit & 31) & 1 != 0
     }
 
     /// Whether a token may cross the boundary between two characters. Almost always that is decided by a look at whole
     /// characters, without a branch.
     #[inline]
     fn may_cross(&self, left: Character, right: Character) -> bool {
-        let bytes = (left.tail(1) << 8 | right.head(1)) as usize;
-        let shapes = self.shapes[bytes & 0xFFFF] & POSSIBLE[left.len][right.len];
-        let whole = shapes & (1 << (4 * (left.len - 1) + right.len - 1));
+        let bytes = left.tail(1) << 8 | right.head(1);
+        let shapes = u32::from(self.shapes[bytes as usize & 0xFFFF]);
+        let shape = (4 * left.len + right.len).wrapping_sub(5) & 15;
         let is_ascii = left.len + right.len == 2;
-        let crosses = (whole != 0) & (is_ascii | self.may_occur(left.number, right.number));
-        crosses || shapes != whole && self.may_cross_partly(left, right, shapes & !whole)
+        let crosses = (shapes >> shape & 1 != 0) & (is_ascii | self.may_occur(left.number, right.number));
+        let possible = POSSIBLE[left.len as usize % 5][right.len as usize % 5];
+        let others = shapes & u32::from(possible) & !(1 << shape);
+        // The one branch is almost never taken.
+        if !crosses & (others != 0) { self.may_cross_partly(left, right, others) } else { crosses }
     }
 
     /// Whether a token crosses it with parts of the characters, of the lengths that `shapes` names.
     #[inline(never)]
-    fn may_cross_partly(&self, left: Character, right: Character, mut shapes: u16) -> bool {
+    fn may_cross_partly(&self, left: Character, right: Character, mut shapes: u32) -> bool {
         while shapes != 0 {
             let shape = shapes.trailing_zeros();
             if self.may_occur(left.tail(shape / 4 + 1), right.head(shape % 4 + 1)) {
@@ -164,89 +169,100 @@ impl SafeCuts {
         false
     }
 
-    /// Appends to `ends` every place inside `piece` that may be cut, ascending, counted from `base`; its own end is
-    /// none of them.
-    pub fn cut(&self, piece: &[u8], base: u32, scratch: &mut CutScratch, ends: &mut Vec<u32>) {
-        if piece.is_ascii() {
-            for (at, pair) in (base + 1..).zip(piece.windows(2)) {
+    /// Appends to `ends` every place inside a piece of `text` that may be cut, ascending; its own end is none of them.
+    /// Where the text is known to be valid UTF-8 that is faster.
+    #[inline]
+    pub fn cut(&self, text: &[u8], piece: Range<usize>, is_valid: bool, ends: &mut Vec<u32>) {
+        let Some(bytes) = text.get(piece.clone()) else { return };
+        if bytes.is_ascii() {
+            for (at, pair) in (piece.start as u32 + 1..).zip(bytes.windows(2)) {
                 if self.ascii[pair[0] as usize & 127] >> (pair[1] & 127) & 1 == 0 {
                     ends.push(at);
                 }
             }
-            return;
+        } else if is_valid {
+            self.cut_valid(text, piece, ends);
+        } else {
+            self.cut_any(text, piece, ends);
         }
-        let CutScratch { characters, places } = scratch;
-        let (mut at, mut left) = (0, Character::INVALID);
-        // In passes: what is looked up for one boundary need not wait for the one before.
-        while at < piece.len() {
-            let mut count = 0;
-            while count < CHUNK
-                && let Some(&first) = piece.get(at)
-            {
-                let character = if first < 0x80 {
-                    Character { number: first.into(), len: 1 }
-                } else {
-                    Character::first(&piece[at..])
-                };
-                characters[count] = (character, at as u32);
-                at += character.len;
-                count += 1;
-            }
-            let mut found = 0;
-            for &(right, at) in &characters[..count] {
-                let valid = !left.is_invalid() & !right.is_invalid();
-                places[found] = base + at;
-                found += usize::from(valid & !self.may_cross(left, right));
+    }
+
+    /// Finds where characters begin for a block of bytes at once, so that no step waits for the character before.
+    fn cut_valid(&self, text: &[u8], piece: Range<usize>, ends: &mut Vec<u32>) {
+        let mut left = Character::at(text, piece.start);
+        // The boundary before the first one is none.
+        let mut skip = 1;
+        for block in piece.clone().step_by(BLOCK) {
+            let mut starts = starts(&text[block..piece.end.min(block + BLOCK)]) & !skip;
+            skip = 0;
+            let (mut places, mut found) = ([0; BLOCK], 0);
+            while starts != 0 {
+                let at = block + starts.trailing_zeros() as usize;
+                starts &= starts - 1;
+                let right = Character::at(text, at);
+                places[found & (BLOCK - 1)] = at as u32;
+                found += usize::from(!self.may_cross(left, right));
                 left = right;
             }
             ends.extend_from_slice(&places[..found]);
         }
     }
-}
 
-/// Characters that are looked at together.
-const CHUNK: usize = 64;
-
-/// Buffers for a piece: its characters, and where they begin; and the places to cut.
-#[derive(Debug)]
-pub struct CutScratch {
-    characters: [(Character, u32); CHUNK],
-    places: [u32; CHUNK],
-}
-
-impl Default for CutScratch {
-    fn default() -> Self {
-        Self { characters: [(Character::INVALID, 0); CHUNK], places: [0; CHUNK] }
+    /// The same for bytes that may not be valid: boundaries beside those that are not are never cut.
+    #[inline(never)]
+    fn cut_any(&self, text: &[u8], piece: Range<usize>, ends: &mut Vec<u32>) {
+        let (mut at, mut left) = (piece.start, None);
+        while at < piece.end {
+            let len = unit_len(&text[at..piece.end]);
+            let right = (len > 1 || text[at] < 0x80).then(|| Character::at(text, at));
+            if let (Some(left), Some(right)) = (left, right)
+                && !self.may_cross(left, right)
+            {
+                ends.push(at as u32);
+            }
+            (left, at) = (right, at + len);
+        }
     }
 }
 
-/// A character: its bytes as a number, the last one lowest, and how many they are. One that is invalid is a byte.
+/// Bytes that are looked at together.
+const BLOCK: usize = 64;
+
+/// One bit for each byte of up to 64 that begins a character.
+#[inline]
+fn starts(block: &[u8]) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let mut starts = 0;
+    for (bytes, at) in block.chunks(8).zip((0..).step_by(8)) {
+        let mut word = [0x80; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let word = u64::from_le_bytes(word);
+        let continues = (word & !(word << 1)) >> 7 & EACH;
+        // Moves the lowest bit of each byte together.
+        starts |= ((continues ^ EACH).wrapping_mul(0x0102_0408_1020_4080) >> 56) << at;
+    }
+    starts
+}
+
+/// A character: its bytes as a number, the last one lowest, and how many they are.
 #[derive(Clone, Copy, Debug)]
 struct Character {
     number: u32,
-    len: usize,
+    len: u32,
 }
 
 impl Character {
-    const INVALID: Self = Self { number: u32::MAX, len: 1 };
-
-    /// The one that begins `bytes`, not with an ASCII character.
+    /// The valid one that begins at a place of `text`.
     #[inline]
-    fn first(bytes: &[u8]) -> Self {
-        let len = unit_len(bytes);
-        if len < 2 {
-            return Self::INVALID;
-        }
-        let four = match bytes.first_chunk() {
+    fn at(text: &[u8], at: usize) -> Self {
+        let rest = text.get(at..).unwrap_or_default();
+        let word = match rest.first_chunk() {
             Some(four) => u32::from_be_bytes(*four),
-            None => number(bytes) << (8 * (LONGEST - bytes.len())),
+            None => number(rest) << (8 * (LONGEST - rest.len()) & 31),
         };
-        Self { number: four >> (8 * (LONGEST - len)), len }
-    }
-
-    #[inline]
-    fn is_invalid(self) -> bool {
-        self.number == Self::INVALID.number
+        // By the upper half of its first byte.
+        let len = (0x4322_1111_1111_1111_u64 >> (word >> 28 << 2)) as u32 & 7;
+        Self { number: word >> (32 - 8 * len), len }
     }
 
     /// Its last bytes.
@@ -258,7 +274,7 @@ impl Character {
     /// Its first bytes.
     #[inline]
     fn head(self, bytes: u32) -> u32 {
-        self.number >> (8 * (self.len as u32 - bytes))
+        self.number >> (8 * (self.len - bytes))
     }
 }
 

@@ -26,7 +26,7 @@ use super::{Base, MergeTable};
 const ODD_SHARE: usize = 64;
 const ODD_LENGTH: usize = 64;
 /// So many tokens may fail to fit in any piece.
-const LEAST_PATIENCE: usize = 32;
+const LEAST_PATIENCE: usize = 8;
 const EMPTY: u64 = u64::MAX;
 /// Nodes of the trie have 24 bits.
 const MOST_NODES: usize = 1 << 24;

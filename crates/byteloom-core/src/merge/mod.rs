@@ -27,7 +27,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use once_cell::race::OnceBox;
 
@@ -36,7 +36,7 @@ use crate::pretokenize::simd_path;
 use crate::spec::{Alphabet, TokenizerSpec};
 use crate::token::{Rank, TokenId};
 use crate::utf8::unit_len;
-pub use cuts::{CutScratch, SafeCuts};
+pub use cuts::SafeCuts;
 use greedy::Greedy;
 use long::{Heap, Windows};
 use pairs::{NONE, Symbol};
@@ -48,9 +48,11 @@ const SCAN_WINDOWS: Windows = Windows { size: scan::LIMIT, share: 4 };
 const HEAP_WINDOWS: Windows = Windows { size: 1 << 16, share: 4 };
 const GREEDY_WINDOWS: Windows = Windows { size: 1 << 13, share: 16 };
 /// So many tokens in 64 bytes may fail to fit before the text is left to scanning.
-const PATIENCE: usize = 2;
+const PATIENCE: usize = 1;
 /// After this many bytes of long pieces, greedy merging is prepared for.
 const WORTH_GREEDY: usize = 1 << 18;
+/// So many windows at most are scanned before greedy merging is tried again.
+const MOST_LEFT_OUT: u32 = 64;
 /// A byte on the heap is as much work as so many that are scanned.
 const HEAP_COST: usize = 8;
 /// No merge, beside a rank and a symbol in one number.
@@ -73,6 +75,26 @@ struct Long {
     seen: AtomicUsize,
     // No lock: a process forked while another thread held it would wait for ever.
     greedy: OnceBox<Option<Greedy>>,
+    /// In how many windows in a row greedy merging gave up, and how many it is not tried in now.
+    given_up: AtomicU32,
+    left_out: AtomicU32,
+}
+
+impl Long {
+    /// Whether greedy merging is worth a try: the longer it has failed, the more seldom.
+    fn tries_greedy(&self) -> bool {
+        let left = self.left_out.load(Ordering::Relaxed);
+        if left > 0 {
+            self.left_out.store(left - 1, Ordering::Relaxed);
+        }
+        left == 0
+    }
+
+    fn note_greedy(&self, succeeded: bool) {
+        let given_up = if succeeded { 0 } else { self.given_up.load(Ordering::Relaxed) + 1 };
+        self.given_up.store(given_up.min(MOST_LEFT_OUT.ilog2()), Ordering::Relaxed);
+        self.left_out.store((1 << given_up.min(MOST_LEFT_OUT.ilog2())) - 1, Ordering::Relaxed);
+    }
 }
 
 /// The symbols that merging begins with.
@@ -291,10 +313,16 @@ impl MergeTable {
             (Some(path), Some(greedy)) => {
                 let merge = |part: &[u8], scratch: &mut MergeScratch, made: &mut Vec<Symbol>| {
                     let before = made.len();
-                    if !greedy.merge(self, part, &mut scratch.dead, &mut scratch.heap, made, PATIENCE) {
+                    if self.long.tries_greedy() {
+                        let fits =
+                            greedy.merge(self, part, &mut scratch.dead, &mut scratch.heap, made, PATIENCE);
+                        self.long.note_greedy(fits);
+                        if fits {
+                            return;
+                        }
                         made.truncate(before);
-                        self.by_scans(path, part, length_of, scratch, made);
                     }
+                    self.by_scans(path, part, length_of, scratch, made);
                 };
                 GREEDY_WINDOWS.merge(piece, length_of, scratch, &mut made, merge);
             }

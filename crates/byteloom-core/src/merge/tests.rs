@@ -79,7 +79,17 @@ fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Resu
         prop_assert_eq!(&ids, &expected, "{:?}", path);
         if let Some(cuts) = table.cuts() {
             let (mut ids, mut ends, mut from) = (vec![], vec![], 0);
-            cuts.cut(piece, 7, &mut CutScratch::default(), &mut ends);
+            // What stands around the piece does not matter.
+            let text = [b"before ", piece, "后面".as_bytes()].concat();
+            cuts.cut(&text, 7..7 + piece.len(), false, &mut ends);
+            if std::str::from_utf8(piece).is_ok() {
+                let mut faster = vec![];
+                cuts.cut(&text, 7..7 + piece.len(), true, &mut faster);
+                prop_assert_eq!(&faster, &ends);
+                faster.clear();
+                cuts.cut(&text[..7 + piece.len()], 7..7 + piece.len(), true, &mut faster);
+                prop_assert_eq!(&faster, &ends);
+            }
             prop_assert!(
                 ends.is_sorted() && ends.iter().all(|&end| (8..piece.len() as u32 + 7).contains(&end))
             );
@@ -306,7 +316,7 @@ fn published_vocabularies_follow_the_rule() {
                 let (mut ids, mut parts, mut ends, mut from) = (vec![], vec![], vec![], 0);
                 table.merge_by(path, piece, length, scratch, &mut ids);
                 assert_eq!(ids, expected, "{name} {path:?} {:?}", piece.escape_ascii().to_string());
-                cuts.cut(piece, 0, &mut CutScratch::default(), &mut ends);
+                cuts.cut(piece, 0..piece.len(), std::str::from_utf8(piece).is_ok(), &mut ends);
                 for end in ends.iter().map(|&end| end as usize).chain([piece.len()]) {
                     table.merge_by(path, &piece[from..end], length, scratch, &mut parts);
                     from = end;

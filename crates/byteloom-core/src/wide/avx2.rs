@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blendv_epi8, _mm256_castsi256_ps,
-    _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_movemask_ps, _mm256_or_si256, _mm256_packus_epi16,
+    _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256, _mm256_packus_epi16,
     _mm256_packus_epi32, _mm256_permutevar8x32_epi32, _mm256_set_m128i, _mm256_set1_epi32,
     _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srli_epi32, _mm256_testz_si256,
 };
@@ -85,7 +85,7 @@ fn write<U: Unit>(units: &[U], to: &mut [u8], mut at: usize) -> Result<usize, us
 /// Eight characters of up to three bytes; `None` where one of them is longer, or none.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn write_eight(wide: __m256i, to: &mut [u8], mut at: usize) -> Option<usize> {
+fn write_eight(wide: __m256i, to: &mut [u8], at: usize) -> Option<usize> {
     let all = _mm256_set1_epi32;
     let surrogates = _mm256_cmpeq_epi32(_mm256_and_si256(wide, all(!0x7FF)), all(0xD800));
     let beyond = _mm256_or_si256(surrogates, _mm256_and_si256(wide, all(!0xFFFF)));
@@ -95,19 +95,30 @@ fn write_eight(wide: __m256i, to: &mut [u8], mut at: usize) -> Option<usize> {
     let six = all(0x3F);
     let last = _mm256_or_si256(_mm256_and_si256(wide, six), all(0x80));
     let middle = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32::<6>(wide), six), all(0x80));
-    let two = _mm256_or_si256(
-        _mm256_add_epi32(_mm256_srli_epi32::<6>(wide), all(0xC0)),
-        _mm256_slli_epi32::<8>(last),
-    );
     let three = _mm256_or_si256(
         _mm256_add_epi32(_mm256_srli_epi32::<12>(wide), all(0xE0)),
         _mm256_or_si256(_mm256_slli_epi32::<8>(middle), _mm256_slli_epi32::<16>(last)),
     );
-    let (has_two, has_three) = (_mm256_cmpgt_epi32(wide, all(0x7F)), _mm256_cmpgt_epi32(wide, all(0x7FF)));
+    let has_three = _mm256_cmpgt_epi32(wide, all(0x7FF));
+    if _mm256_movemask_epi8(has_three) == -1 {
+        return Some(store(three, [0xFF; 2], to, at));
+    }
+    let has_two = _mm256_cmpgt_epi32(wide, all(0x7F));
+    let two = _mm256_or_si256(
+        _mm256_add_epi32(_mm256_srli_epi32::<6>(wide), all(0xC0)),
+        _mm256_slli_epi32::<8>(last),
+    );
     let bytes = _mm256_blendv_epi8(_mm256_blendv_epi8(wide, two, has_two), three, has_three);
     let has_two = _mm256_movemask_ps(_mm256_castsi256_ps(has_two)).cast_unsigned() as usize;
     let has_three = _mm256_movemask_ps(_mm256_castsi256_ps(has_three)).cast_unsigned() as usize;
     let bits = [has_two & 15 | (has_three & 15) << 4, has_two >> 4 & 15 | has_three & 0xF0];
+    Some(store(bytes, bits, to, at))
+}
+
+/// Writes the bytes of eight lanes, as the bits of two times four say; gives the end.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn store(bytes: __m256i, bits: [usize; 2], to: &mut [u8], mut at: usize) -> usize {
     let order = bits.map(|bits| bytemuck::cast::<_, __m128i>(TOGETHER[bits]));
     let bytes = _mm256_shuffle_epi8(bytes, _mm256_set_m128i(order[1], order[0]));
     let bytes: [[u8; 16]; 2] = bytemuck::cast(bytes);
@@ -117,5 +128,5 @@ fn write_eight(wide: __m256i, to: &mut [u8], mut at: usize) -> Option<usize> {
         }
         at += 4 + bits.count_ones() as usize;
     }
-    Some(at)
+    at
 }
