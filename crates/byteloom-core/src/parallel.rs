@@ -28,13 +28,27 @@ pub struct FlatBatch {
     pub ends: Vec<usize>,
 }
 
+/// As many threads as there are processors, for work that is handed out here. They are counted only where there is
+/// text for more than one: that takes as long as encoding a hundred short texts.
+pub const ALL_PROCESSORS: usize = usize::MAX;
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How many of `threads` are worth starting for so many bytes of text.
+fn worth_starting(threads: usize, bytes: usize) -> usize {
+    let most = bytes / BYTES_PER_THREAD + 1;
+    if threads == ALL_PROCESSORS && most > 1 { processors().min(most) } else { threads.min(most) }
+}
+
 /// How many threads to use: the number asked for, or else all processors this process may use.
 ///
 /// # Errors
 /// [`Error::Argument`] for 0 or more than [`MAX_THREADS`].
 pub fn thread_count(asked: Option<usize>) -> Result<usize> {
     match asked {
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        None => Ok(processors()),
         Some(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(threads),
         Some(threads) => {
             Err(Error::Argument(format!("threads must be between 1 and {MAX_THREADS}, not {threads}")))
@@ -56,7 +70,7 @@ fn in_order<I: Sync, T: Default + Send>(
     take: impl FnMut(&mut T) + Send,
 ) -> Result<()> {
     let total: usize = items.iter().map(&size).sum();
-    let threads = threads.min(total / BYTES_PER_THREAD + 1).min(items.len().max(1));
+    let threads = worth_starting(threads, total).min(items.len().max(1));
     let mut take = take;
     if threads == 1 {
         let mut result = T::default();
@@ -181,7 +195,8 @@ impl Tokenizer {
         let mut all = FlatBatch { ids, ends: Vec::with_capacity(texts.len()) };
         all.ids.clear();
         let size = |text: &T| text.as_ref().len();
-        self.cache().expect(texts.iter().map(size).sum());
+        let total = texts.iter().map(size).sum();
+        self.cache().expect(total);
         let encode = |run: &[T], first: usize, poll: Poll<'_>, batch: &mut FlatBatch| {
             for (index, text) in (first..).zip(run) {
                 self.encode_into(text.as_ref(), policy, &mut batch.ids, poll)
@@ -190,7 +205,7 @@ impl Tokenizer {
             }
             Ok(())
         };
-        if threads == 1 {
+        if worth_starting(threads, total) == 1 {
             encode(texts, 0, poll, &mut all)?;
         } else {
             in_order(texts, size, threads, poll, encode, |batch| all.append(batch))?;

@@ -11,8 +11,8 @@ mod roles;
 mod tests;
 mod write;
 
-pub use read::{read, read_plain, with_config};
 pub(super) use read::{find_merges, read_vocab};
+pub use read::{read, read_plain, with_config};
 pub(super) use write::check_spelled_alike;
 pub use write::{PAD_LOSS, write, write_config};
 

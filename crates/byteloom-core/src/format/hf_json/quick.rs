@@ -303,7 +303,122 @@ fn plain_letters(eight: [u8; 8]) -> usize {
     let word = u64::from_le_bytes(eight);
     // The lowest byte that is marked is right; those above it need not be.
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
-    let is = |byte: u8| below(word ^ ONES * u64::from(byte), 1);
+    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     let other = (word | below(word, 0x21) | is(b'"') | is(b'\\') | is(0x7F)) & HIGH;
     (other.trailing_zeros() / 8) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::super::read::read_carefully;
+    use super::super::write;
+    use super::*;
+    use crate::format::native;
+    use crate::pretokenize::PreTokenizer;
+    use crate::spec::SpecialPosition;
+
+    /// A file with tokens of every kind: letters that need escapes, added tokens inside and outside of the vocabulary,
+    /// spelled in letters or not, and a token that two merges make.
+    fn file() -> Value {
+        let merges =
+            [(b'"', b'\\'), (b' ', b'a'), (0xC3, 0xA9), (b'a', b'a')].map(|(l, r)| (l.into(), r.into()));
+        let merges: Vec<_> = merges.into_iter().chain([(257, 97), (32, 259)]).collect();
+        let names = ["<|a|>", "<é 日>", "Ġa<"].map(str::to_owned);
+        let pretokenizer = PreTokenizer::new("cl100k").unwrap();
+        let one =
+            TokenizerSpec::from_merges(&merges[..5], pretokenizer, &names, SpecialPosition::Last).unwrap();
+        let mut value: Value = serde_json::from_slice(&write(&one, false).unwrap().data).unwrap();
+        value["model"]["merges"].as_array_mut().unwrap().push(serde_json::json!(["Ġ", "aa"]));
+        for (at, name) in names.iter().take(2).enumerate() {
+            value["model"]["vocab"][name] = value["added_tokens"][at]["id"].clone();
+        }
+        value
+    }
+
+    fn same(one: &TokenizerSpec, other: &TokenizerSpec) -> bool {
+        native::write(one) == native::write(other)
+    }
+
+    fn escaped(text: &str) -> String {
+        let unit = |unit: u16| match char::from_u32(unit.into()).filter(char::is_ascii) {
+            Some(letter) => letter.to_string(),
+            None => format!("\\u{unit:04X}"),
+        };
+        text.encode_utf16().map(unit).collect()
+    }
+
+    #[test]
+    fn usual_files_are_read_in_every_spelling() {
+        let mut value = file();
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        let pairs = value.to_string();
+        for merge in value["model"]["merges"].as_array_mut().unwrap() {
+            *merge = format!("{} {}", merge[0].as_str().unwrap(), merge[1].as_str().unwrap()).into();
+        }
+        let expected = read_carefully(pairs.as_bytes()).unwrap();
+        assert_eq!(expected.merges.len(), 6);
+        for text in [&pairs, &pretty, &value.to_string(), &escaped(&pairs), &format!("\u{FEFF}{pairs}")] {
+            assert!(same(&read(text.as_bytes()).unwrap(), &expected), "{text:.40}");
+        }
+    }
+
+    #[test]
+    fn what_is_faulty_or_unusual_is_left_alone() {
+        let good = file().to_string();
+        for (from, to) in [
+            (r#""b":98"#, r#""b":98.0"#),
+            (r#""b":98"#, r#""b":098"#),
+            (r#""b":98"#, r#""b":98,"b":98"#),
+            (r#""b":98"#, r#""b":98,"\u0062":98"#),
+            (r#""b":98"#, r#""b":97"#),
+            (r#""b":98"#, r#""日":98"#),
+            (r#""b":98"#, r#""b\q":98"#),
+            (r#""<|a|>":261"#, r#""<|a|>":263"#),
+            (r#""<|a|>":261"#, r#""<|a|>":261,"<|a|>":261"#),
+            (r#"["Ġ","aa"]"#, r#"["Ġa","a"]"#),
+            (r#"["Ġ","aa"]"#, r#"["Ġ","ab"]"#),
+            (r#"["Ġ","aa"]"#, r#"["Ġ","aa","b"]"#),
+            (r#"["Ġ","aa"]"#, r#""Ġ aa ""#),
+            (r#"["Ġ","aa"]"#, r#"["","aa"]"#),
+            (r#"["Ġ","aa"]"#, r#"["Ġ","aa"],"#),
+            (r#""version":"1.0""#, r#""version":-7340033"#),
+            (r#""type":"BPE""#, r#""type":"BPE","more":1"#),
+            ("]}}", "]}},"),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert!(bad != good && read(bad.as_bytes()).is_none(), "{from} to {to}");
+        }
+        // A vocabulary that is elsewhere is none.
+        let decoy = r#"{"version":{"vocab":{"a":0},"merges":[["a","a"]]},"model":{"vocab":{"":-7340033},"merges":[-7340034]}}"#;
+        assert!(read(decoy.as_bytes()).is_none());
+        for end in 0..good.len() {
+            assert!(read(&good.as_bytes()[..end]).is_none());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn what_is_read_is_what_the_ordinary_reader_reads(
+            places in prop::collection::vec((any::<prop::sample::Index>(), 0..3_usize), 1..4),
+            // Most of it near the merges and the added tokens.
+            late in any::<bool>(),
+            with in prop::sample::select(vec!["\"", "\\", ",", ":", "0", "1", " ", "[", "]", "{", "}", "a", "Ġ", "\\u0120", "\\n", "\u{80}", ""]),
+        ) {
+            let mut data = file().to_string().into_bytes();
+            for (place, cut) in places {
+                let from = if late { data.len() - 300 } else { 0 };
+                let at = from + place.index(data.len() - from);
+                let end = (at + cut).min(data.len());
+                data.splice(at..end, with.bytes());
+            }
+            if let Some(spec) = read(&data) {
+                prop_assert!(same(&spec, &read_carefully(&data).unwrap()));
+            }
+        }
+    }
 }

@@ -9,8 +9,8 @@ use unicode_normalization::is_nfc;
 use super::super::check_size;
 use super::super::json::{Json, get, parse};
 use super::merges::MergeList;
-use super::{dialect, quick};
 use super::roles::{read_config, read_post_processor};
+use super::{dialect, quick};
 use crate::error::{Error, Result, excerpt};
 use crate::letters;
 use crate::normalize::{Normalizer, Prefix};
@@ -61,7 +61,7 @@ pub(super) fn read_carefully(data: &[u8]) -> Result<TokenizerSpec> {
     let Json::Object(parts) = &file else {
         return Err(Error::format("file", "is JSON but no object, so it is no tokenizer.json"));
     };
-    assemble(parts, |model, tokens| model.build(tokens))
+    assemble(parts, build)
 }
 
 /// The ordinary vocabulary, and the merges.
@@ -242,26 +242,24 @@ fn read_model<'j, 'a>(entries: Entries<'j, 'a>) -> Result<Model<'j, 'a>> {
     })
 }
 
-impl Model<'_, '_> {
-    /// The ordinary vocabulary and the merges. An added token that the model holds too is taken out of it.
-    fn build(&self, tokens: &[SpecialToken]) -> Result<Tables> {
-        let added: HashMap<&str, TokenId> = tokens.iter().map(|token| (&*token.content, token.id)).collect();
-        let vocab = read_vocab(self.vocab, "model.vocab", &added)?;
-        let pairs = self.merges.iter().map(|merge| match merge {
-            Json::String(line) => match line.split_once(' ') {
-                Some((left, right)) if !right.contains(' ') => Ok((left, right)),
-                _ => Err(format!("{} is not two tokens with a space between", excerpt(line))),
-            },
-            Json::List(pair) => match pair.as_slice() {
-                [Json::String(left), Json::String(right)] => Ok((&**left, &**right)),
-                _ => Err("must be a pair of strings".to_owned()),
-            },
-            other => Err(format!("must be a string or a pair, not {}", other.kind())),
-        });
-        let merges = find_merges(&vocab, &added, pairs)
-            .map_err(|(index, message)| Error::format(format!("model.merges[{index}]"), message))?;
-        Ok((vocab, merges))
-    }
+/// The ordinary vocabulary and the merges. An added token that the model holds too is taken out of it.
+fn build(model: &Model<'_, '_>, tokens: &[SpecialToken]) -> Result<Tables> {
+    let added: HashMap<&str, TokenId> = tokens.iter().map(|token| (&*token.content, token.id)).collect();
+    let vocab = read_vocab(model.vocab, "model.vocab", &added)?;
+    let pairs = model.merges.iter().map(|merge| match merge {
+        Json::String(line) => match line.split_once(' ') {
+            Some((left, right)) if !right.contains(' ') => Ok((left, right)),
+            _ => Err(format!("{} is not two tokens with a space between", excerpt(line))),
+        },
+        Json::List(pair) => match pair.as_slice() {
+            [Json::String(left), Json::String(right)] => Ok((&**left, &**right)),
+            _ => Err("must be a pair of strings".to_owned()),
+        },
+        other => Err(format!("must be a string or a pair, not {}", other.kind())),
+    });
+    let merges = find_merges(&vocab, &added, pairs)
+        .map_err(|(index, message)| Error::format(format!("model.merges[{index}]"), message))?;
+    Ok((vocab, merges))
 }
 
 /// The ordinary tokens of a vocabulary in letters.
