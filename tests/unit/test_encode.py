@@ -55,7 +55,11 @@ def test_a_short_text_has_the_ids_that_it_has_in_blocks(small_text, pattern):
     for text in ("the cat sat on 123 mats. ", "é日🚀 ", "a-b/c"):
         every += [(text * 60).encode()[:length] for length in (1, 15, 16, 17, 44, 45, 46, 239, 240, 241)]
     for text in every:
-        for options in ({"allowed_special": "all"}, {"disallowed_special": ()}, {"allowed_special": {"<|b|>"}, "disallowed_special": ()}):
+        for options in (
+            {"allowed_special": "all"},
+            {"disallowed_special": ()},
+            {"allowed_special": {"<|b|>"}, "disallowed_special": ()},
+        ):
             expected = blocks.encode(text, **options)
             for _ in range(2):
                 assert trained.encode(text, **options) == expected
@@ -66,7 +70,11 @@ def test_a_short_text_has_the_ids_that_it_has_in_blocks(small_text, pattern):
         expected = blocks.encode_ordinary(text)
         assert trained.encode_ordinary(text) == trained.encode_ordinary(text) == expected
         with_frame = trained.with_special_tokens(bos="<|a|>", eos="<|b|>")
-        framed = [trained.special_tokens["<|a|>"], *blocks.encode(text, disallowed_special=()), trained.special_tokens["<|b|>"]]
+        framed = [
+            trained.special_tokens["<|a|>"],
+            *blocks.encode(text, disallowed_special=()),
+            trained.special_tokens["<|b|>"],
+        ]
         assert with_frame.encode(text, disallowed_special=(), add_special_tokens=True) == framed
         assert with_frame.count(text, disallowed_special=(), add_special_tokens=True) == len(framed)
 
@@ -79,22 +87,21 @@ def test_short_and_long_texts_are_refused_in_the_same_words(tok, length):
         return type(raised.value), str(raised.value)
 
     special = bl.Tokenizer.from_merges(tok.merges, special_tokens=["<|a|>"])
-    text, surrogate = "<|a|>" + "x" * length, "\ud800" + "x" * length
+    text, surrogate, plain = "<|a|>" + "x" * length, "\ud800" + "x" * length, "x" * length
     for call in (special.encode, special.encode_array, special.count):
-        kind, words = message(lambda call=call: call(text))
-        assert kind is bl.SpecialTokenError and "at character 0 (byte 0)" in words
-        kind, words = message(lambda call=call: call(surrogate))
-        assert kind is bl.TextError and "at index 0" in words
-        kind, words = message(lambda call=call: call(text, errors="ignore"))
-        assert kind is ValueError and words.startswith("errors must be")
-        kind, words = message(lambda call=call: call(surrogate, allowed_special=5, errors="strict"))
-        assert kind is bl.TextError
-        kind, words = message(lambda call=call: call("x" * length, allowed_special="<|a|>"))
-        assert kind is TypeError and words.startswith("allowed_special must be")
-        kind, words = message(lambda call=call: call("x" * length, allowed_special={"<|c|>"}))
-        assert kind is bl.SpecialTokenError
-        kind, words = message(lambda call=call: call(length))
-        assert kind is TypeError and words == "text must be str or bytes, not int"
+        for arguments, options, kind, words in (
+            (text, {}, bl.SpecialTokenError, "at character 0 (byte 0)"),
+            (surrogate, {}, bl.TextError, "at index 0"),
+            (surrogate, {"allowed_special": 5}, bl.TextError, "at index 0"),
+            (text, {"errors": "ignore"}, ValueError, "errors must be"),
+            (plain, {"allowed_special": "<|a|>"}, TypeError, "allowed_special must be"),
+            (plain, {"allowed_special": {"<|c|>"}}, bl.SpecialTokenError, "<|c|>"),
+            (plain, {"add_special_tokens": True}, bl.SpecialTokenError, "neither"),
+            (length, {}, TypeError, "text must be str or bytes, not int"),
+        ):
+            with pytest.raises(kind) as raised:
+                call(arguments, **options)
+            assert words in str(raised.value)
 
 
 def test_text_of_every_python_string_kind(tok):
