@@ -30,6 +30,11 @@ def read(
     if os.path.isdir(os.fspath(path)):  # noqa: PTH112 - pathlib costs import time
         return _read_folder(path, pattern, special_tokens, cache_bytes)
     data = read_bytes(path)
+    if pattern is None and special_tokens is None:
+        # Telling the kind of a file takes a look at all of it, which this saves for the most frequent one.
+        plain = _native.from_plain_huggingface(data, lambda: _config_beside(path), cache_bytes=cache_bytes)
+        if plain is not None:
+            return plain
     kind = _native.sniff(data)
     if kind == "tiktoken":
         return read_named(
@@ -87,12 +92,17 @@ def _read_folder(
 
 def read_huggingface(path: Path, data: bytes, cache_bytes: int | None) -> _native.NativeTokenizer:
     """A `tokenizer.json`, with the `tokenizer_config.json` beside it where there is one."""
+    config = _config_beside(path)
+    return read_named(path, lambda: _native.from_huggingface(data, config, cache_bytes=cache_bytes))
+
+
+def _config_beside(path: Path) -> bytes | None:
     beside = os.path.join(os.path.dirname(os.fspath(path)), "tokenizer_config.json")  # noqa: PTH118, PTH120
     config = read_bytes(beside) if os.path.exists(beside) else None  # noqa: PTH110
     template = os.path.join(os.path.dirname(os.fspath(path)), "chat_template.jinja")  # noqa: PTH118, PTH120
     if os.path.exists(template):  # noqa: PTH110
         config = _with_chat_template(config, template, beside)
-    return read_named(path, lambda: _native.from_huggingface(data, config, cache_bytes=cache_bytes))
+    return config
 
 
 def _with_chat_template(config: bytes | None, template: str, name: str) -> bytes:

@@ -491,6 +491,9 @@ def from_tiktoken(
     cache_bytes: int | None,
 ) -> NativeTokenizer: ...
 def from_huggingface(data: bytes, config: bytes | None, /, *, cache_bytes: int | None) -> NativeTokenizer: ...
+def from_plain_huggingface(
+    data: bytes, config: Callable[[], bytes | None], /, *, cache_bytes: int | None
+) -> NativeTokenizer | None: ...
 def from_gpt2_files(
     vocab: bytes,
     merges: bytes,

@@ -43,6 +43,67 @@ def test_bytes_need_not_be_utf8(any_tok, data):
     assert any_tok.decode(ids) == data.decode(errors="replace")
 
 
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "llama3", "qwen2"])
+def test_a_short_text_has_the_ids_that_it_has_in_blocks(small_text, pattern):
+    trained = train_quietly(small_text, 320, pattern=pattern, special_tokens=["<|a|>", "<|b|>"])
+    # The same pattern by the engine for all regexes, where no text takes the way of short ones.
+    blocks = bl.Tokenizer.from_merges(
+        trained.merges, pattern=f"(?:{trained.pattern})", special_tokens=["<|a|>", "<|b|>"]
+    )
+    assert (trained.pattern_name, blocks.pattern_name) == (pattern, None)
+    every = [*SAMPLES, *INVALID_BYTES, "<|a|>", "the <|a|> cat<|b|>", "<|a", "a\u0301 <|b|>"]
+    for text in ("the cat sat on 123 mats. ", "é日🚀 ", "a-b/c"):
+        every += [(text * 60).encode()[:length] for length in (1, 15, 16, 17, 44, 45, 46, 239, 240, 241)]
+    for text in every:
+        for options in (
+            {"allowed_special": "all"},
+            {"disallowed_special": ()},
+            {"allowed_special": {"<|b|>"}, "disallowed_special": ()},
+        ):
+            expected = blocks.encode(text, **options)
+            for _ in range(2):
+                assert trained.encode(text, **options) == expected
+                assert trained.encode_array(text, **options).tolist() == expected
+                assert trained.encode_array(text, dtype="uint16", **options).tolist() == expected
+                assert trained.count(text, **options) == len(expected)
+                assert trained.encode_batch([text, text], **options) == [expected, expected]
+        expected = blocks.encode_ordinary(text)
+        assert trained.encode_ordinary(text) == trained.encode_ordinary(text) == expected
+        with_frame = trained.with_special_tokens(bos="<|a|>", eos="<|b|>")
+        framed = [
+            trained.special_tokens["<|a|>"],
+            *blocks.encode(text, disallowed_special=()),
+            trained.special_tokens["<|b|>"],
+        ]
+        assert with_frame.encode(text, disallowed_special=(), add_special_tokens=True) == framed
+        assert with_frame.count(text, disallowed_special=(), add_special_tokens=True) == len(framed)
+
+
+@pytest.mark.parametrize("length", [3, 300])
+def test_short_and_long_texts_are_refused_in_the_same_words(tok, length):
+    def message(call):
+        with pytest.raises((bl.ByteloomError, ValueError, TypeError)) as raised:
+            call()
+        return type(raised.value), str(raised.value)
+
+    special = bl.Tokenizer.from_merges(tok.merges, special_tokens=["<|a|>"])
+    text, surrogate, plain = "<|a|>" + "x" * length, "\ud800" + "x" * length, "x" * length
+    for call in (special.encode, special.encode_array, special.count):
+        for arguments, options, kind, words in (
+            (text, {}, bl.SpecialTokenError, "at character 0 (byte 0)"),
+            (surrogate, {}, bl.TextError, "at index 0"),
+            (surrogate, {"allowed_special": 5}, bl.TextError, "at index 0"),
+            (text, {"errors": "ignore"}, ValueError, "errors must be"),
+            (plain, {"allowed_special": "<|a|>"}, TypeError, "allowed_special must be"),
+            (plain, {"allowed_special": {"<|c|>"}}, bl.SpecialTokenError, "<|c|>"),
+            (plain, {"add_special_tokens": True}, bl.SpecialTokenError, "neither"),
+            (length, {}, TypeError, "text must be str or bytes, not int"),
+        ):
+            with pytest.raises(kind) as raised:
+                call(arguments, **options)
+            assert words in str(raised.value)
+
+
 def test_text_of_every_python_string_kind(tok):
     # CPython stores these with 1 (ASCII), 1 (Latin-1), 2 and 4 bytes a character.
     for text in ("ascii", "caf\xe9", "\u65e5\u672c", "\U0001f680 up"):

@@ -7,6 +7,10 @@
 //! 2. prefetch from the shared [cache](crate::cache) what was not found, then look it up there, and merge what is
 //!    new;
 //! 3. write the ids out, again without a branch for pre-tokens of one or two.
+//!
+//! A short text takes a [way of its own](short) through the same tables.
+
+mod short;
 
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -18,13 +22,13 @@ use crate::merge::{MergeScratch, SafeCuts};
 use crate::pretokenize::Window;
 use crate::token::TokenId;
 use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
+pub use short::SHORT;
+use short::Short;
 
 /// Pre-tokens of one block.
 const BLOCK: usize = hot::GROUP;
 /// Pre-tokens of up to this many bytes are looked up whole; longer ones are cut where no token crosses.
 const UNCUT: u32 = 16;
-/// Texts of up to this many bytes are looked up in a copy that has room behind its end.
-const SHORT: usize = 240;
 /// A thread keeps buffers of up to this many ids or ends.
 const MOST_ROOM: usize = 1 << 18;
 /// A thread keeps a buffer for texts of up to this many bytes.
@@ -40,8 +44,7 @@ pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[TokenId]) -> Result<()>;
 struct Workspace {
     /// A text of a batch that had to be brought into UTF-8.
     text: Vec<u8>,
-    /// A short text, and zeros.
-    short: Vec<u8>,
+    short: Box<Short>,
     window: Window,
     /// The ends of the pre-tokens of the window and of the parts that long ones are cut into.
     cut: Vec<u32>,
@@ -202,20 +205,17 @@ impl Tokenizer {
 
     /// Gives the ids of ordinary, normalized text to `sink`, a block at a time.
     pub(crate) fn encode_ordinary(&self, text: &[u8], sink: Sink<'_>) -> Result<()> {
-        with_workspace(|Workspace { short, window, cut, block, merge, hot, .. }| {
+        with_workspace(|workspace| {
+            if let Some(count) = self.encode_short(text, workspace) {
+                return sink(workspace.short.ids(count));
+            }
+            let Workspace { short, window, cut, block, merge, hot, .. } = workspace;
             let hot = hot_tier(hot, self.cache().number());
             self.cache().expect(text.len());
             let cuts = self.merge_table().cuts();
             let mut blocks = self.pretokenizer().blocks(text);
             // Sixteen bytes are read at a time, which at the end of a text takes a detour.
-            let text = if text.len() <= SHORT {
-                short.clear();
-                short.extend_from_slice(text);
-                short.extend_from_slice(&[0; 16]);
-                &*short
-            } else {
-                text
-            };
+            let text = if text.len() <= SHORT { short.copy(text) } else { text };
             while blocks.next_window(window)? {
                 if window.ends.is_empty() {
                     let piece = &text[window.start..window.end];

@@ -50,13 +50,27 @@ pub struct FlatBatch {
     pub ends: Vec<usize>,
 }
 
+/// As many threads as there are processors, for work that is handed out here. They are counted only where there is
+/// text for more than one: that takes as long as encoding a hundred short texts.
+pub const ALL_PROCESSORS: usize = usize::MAX;
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How many of `threads` are worth starting for so many bytes of text.
+fn worth_starting(threads: usize, bytes: usize) -> usize {
+    let most = bytes / BYTES_PER_THREAD + 1;
+    if threads == ALL_PROCESSORS && most > 1 { processors().min(most) } else { threads.min(most) }
+}
+
 /// How many threads to use: the number asked for, or else all processors this process may use.
 ///
 /// # Errors
 /// [`Error::Argument`] for 0 or more than [`MAX_THREADS`].
 pub fn thread_count(asked: Option<usize>) -> Result<usize> {
     match asked {
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        None => Ok(processors()),
         Some(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(threads),
         Some(threads) => {
             Err(Error::Argument(format!("threads must be between 1 and {MAX_THREADS}, not {threads}")))
@@ -78,7 +92,7 @@ fn in_order<I: Sync, T: Default + Send>(
     take: impl FnMut(&mut T) + Send,
 ) -> Result<()> {
     let total: usize = items.iter().map(&size).sum();
-    let threads = threads.min(total / BYTES_PER_THREAD + 1).min(items.len().max(1));
+    let threads = worth_starting(threads, total).min(items.len().max(1));
     let mut take = take;
     if threads == 1 {
         let mut result = T::default();
@@ -202,7 +216,8 @@ impl Tokenizer {
     ) -> Result<FlatBatch> {
         let mut all = FlatBatch { ids, ends: Vec::with_capacity(texts.len()) };
         all.ids.clear();
-        self.cache().expect(texts.iter().map(T::size).sum());
+        let total = texts.iter().map(T::size).sum();
+        self.cache().expect(total);
         let encode = |run: &[T], first: usize, poll: Poll<'_>, batch: &mut FlatBatch| {
             with_text_buffer(|buffer| {
                 for (index, text) in (first..).zip(run) {
@@ -214,7 +229,7 @@ impl Tokenizer {
                 Ok(())
             })
         };
-        if threads == 1 {
+        if worth_starting(threads, total) == 1 {
             encode(texts, 0, poll, &mut all)?;
         } else {
             in_order(texts, T::size, threads, poll, encode, |batch| all.append(batch))?;

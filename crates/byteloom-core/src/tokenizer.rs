@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use crate::cache::Cache;
+pub use crate::encode::SHORT;
 use crate::error::{Error, Result, excerpt};
 use crate::format::native;
 use crate::merge::MergeTable;
@@ -69,6 +70,11 @@ impl SpecialPolicy {
             normalized: SpecialMatcher::new(tokens.filter(|token| token.flags.normalized))?,
             denied,
         })
+    }
+
+    /// Whether any token is found in a text; one that is looked for after normalizing, in text that this leaves as it is.
+    pub(crate) fn finds_any(&self, text: &[u8]) -> bool {
+        self.given.find(text, 0).is_some() || self.normalized.find(text, 0).is_some()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use byteloom_core::Error;
 use byteloom_core::cache::DEFAULT_CACHE_BYTES;
+use byteloom_core::normalize::{Normalizer, Prefix};
 use byteloom_core::pretokenize::PreTokenizer;
 use byteloom_core::spec::{Roles, SpecialPosition, TokenizerSpec};
 use byteloom_core::special::SpecialMatcher;
@@ -236,4 +237,64 @@ fn fingerprints_follow_ids_and_nothing_else() {
     assert_ne!(Tokenizer::new(spec, 0).unwrap().fingerprint(), tokenizer.fingerprint());
     let other = trained("cl100k", SpecialPosition::Last, 0);
     assert_ne!(other.fingerprint(), tokenizer.fingerprint());
+}
+
+/// The same tokenizer, but for a second pattern that cuts nothing: so no text takes the way of short ones.
+fn in_blocks(tokenizer: &Tokenizer) -> Tokenizer {
+    let mut spec = tokenizer.spec().clone();
+    let members = vec![spec.pretokenizer.clone(), PreTokenizer::new("none").unwrap()];
+    spec.pretokenizer = PreTokenizer::sequence(members).unwrap();
+    Tokenizer::new(spec, tokenizer.cache_bytes()).unwrap()
+}
+
+fn assert_short_way_agrees(short: &Tokenizer, blocks: &Tokenizer, text: &[u8]) {
+    let allow_all = short.policy(SpecialSet::All, SpecialSet::All).unwrap();
+    let some = short.policy(SpecialSet::Names(&["<|"]), SpecialSet::Names(&[])).unwrap();
+    for policy in [short.ordinary(), &*allow_all, &*some] {
+        let expected = encode(blocks, text, policy);
+        // First as new text, then as known.
+        for _ in 0..2 {
+            assert_eq!(encode(short, text, policy), expected);
+            let ids = short.with_short_ids(text, policy, <[TokenId]>::to_vec);
+            assert!(ids.is_none_or(|ids| ids == expected));
+        }
+        assert_eq!(blocks.with_short_ids(text, policy, <[TokenId]>::len), None);
+    }
+}
+
+#[test]
+fn short_texts_of_every_length_have_the_ids_of_blocks() {
+    for pattern in ["gpt2", "cl100k", "o200k", "none"] {
+        for cache_bytes in [0, DEFAULT_CACHE_BYTES] {
+            let short = trained(pattern, SpecialPosition::Last, cache_bytes);
+            let blocks = in_blocks(&short);
+            let long = [SAMPLE, "0 1 22 333 ", "é", "\u{1F44D}!?", "a-b", "lowestlowestlowest low "];
+            for text in long.map(|text| text.repeat(125)) {
+                for length in (0..20).chain(40..50).chain(235..246) {
+                    assert_short_way_agrees(&short, &blocks, &text.as_bytes()[..length]);
+                }
+            }
+            assert!(short.with_short_ids(b"low, lowest", short.ordinary(), <[TokenId]>::len).is_some());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn short_texts_have_the_ids_of_blocks(
+        texts in prop::collection::vec(texts(), 1..4),
+        pattern in prop::sample::select(vec!["gpt2", "cl100k", "o200k", "qwen2", "simple"]),
+        nfc in any::<bool>(),
+        prefix in prop::sample::select(vec![Prefix::None, Prefix::None, Prefix::Text, Prefix::Segment]),
+    ) {
+        let mut spec = trained(pattern, SpecialPosition::First, 0).spec().clone();
+        spec.normalizer = Normalizer { nfc, space_sign: false, prefix };
+        let short = Tokenizer::new(spec, 1 << 18).unwrap();
+        let blocks = in_blocks(&short);
+        for text in texts {
+            assert_short_way_agrees(&short, &blocks, &text);
+        }
+    }
 }

@@ -42,6 +42,14 @@ impl Dtype {
         }
     }
 
+    /// A few ids as an array of this type.
+    pub fn copied<'py>(self, py: Python<'py>, ids: &[TokenId]) -> Bound<'py, PyAny> {
+        match self {
+            Self::U32 => PyArray1::from_slice(py, ids).into_any(),
+            Self::U16 => PyArray1::from_vec(py, narrow(ids)).into_any(),
+        }
+    }
+
     /// Ids as an array of this type.
     pub fn array(self, py: Python<'_>, ids: Vec<TokenId>) -> PyResult<Bound<'_, PyAny>> {
         Ok(match self {

@@ -4,7 +4,7 @@ use byteloom_core::stream;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use crate::options::{Optional, threads as thread_option};
+use crate::options::{Optional, batch_threads};
 use crate::stream::StreamDecoder;
 use crate::text;
 use crate::tokenizer::NativeTokenizer;
@@ -73,7 +73,7 @@ impl NativeTokenizer {
         threads: Optional<'_, 'py>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let py = batch.py();
-        let threads = thread_option(py, threads)?;
+        let threads = batch_threads(py, threads)?;
         let mut rows = Vec::with_capacity(batch.len().unwrap_or(0));
         for (index, row) in batch.try_iter()?.enumerate() {
             rows.push(text::ids(&row?).map_err(|error| text::in_row(py, error, index))?);
@@ -129,7 +129,8 @@ impl NativeTokenizer {
         let py = ids.py();
         let ids = text::ids(ids)?;
         run(py, ids.len() * 4, |_| {
-            let mut bytes = Vec::with_capacity(ids.len() * 4);
+            // Copying writes a little beyond the end.
+            let mut bytes = Vec::with_capacity(ids.len() * 5 + 32);
             self.0.decode_into(&ids, skip_special, &mut bytes)?;
             Ok(bytes)
         })

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use byteloom_core::parallel::FlatBatch;
 use byteloom_core::token::TokenId;
-use byteloom_core::tokenizer::{SpecialPolicy, Tokenizer};
+use byteloom_core::tokenizer::{SHORT, SpecialPolicy, Tokenizer};
 use byteloom_core::utf8::UnitIndex;
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -16,11 +16,11 @@ use pyo3::types::{PyList, PyType};
 use crate::arrays::{Dtype, fill_out};
 use crate::error::to_python;
 use crate::lists;
-use crate::options::{Optional, policy, threads as thread_option};
+use crate::options::{Optional, batch_threads, policy};
 use crate::pool;
 use crate::text::{self, Surrogates, Text};
 use crate::tokenizer::NativeTokenizer;
-use crate::work::run;
+use crate::work::{guarded, run};
 
 /// Ids and the span of each.
 type Offsets = (Vec<TokenId>, Vec<(usize, usize)>);
@@ -68,6 +68,19 @@ impl NativeTokenizer {
         let list = lists::list(py, &ids);
         pool::give_back(ids);
         list
+    }
+
+    /// Gives the ids of a short text to `take` in one step, without what a long one needs; `None` of any other text, and
+    /// of one that is faulty.
+    fn short<'t, T>(
+        &'t self,
+        text: &Bound<'_, PyAny>,
+        policy: impl FnOnce() -> PyResult<Cow<'t, SpecialPolicy>>,
+        take: impl FnOnce(&[TokenId]) -> T,
+    ) -> PyResult<Option<T>> {
+        let Some(content) = text::short(text, SHORT) else { return Ok(None) };
+        let policy = policy()?;
+        guarded(text.py(), || Ok(self.0.with_short_ids(content, &policy, take)), None)
     }
 
     /// A whole batch: flat ids and where each row ends.
@@ -134,8 +147,14 @@ impl NativeTokenizer {
         add_special_tokens: bool,
         errors: &str,
     ) -> PyResult<Bound<'py, PyList>> {
+        let py = text.py();
+        Surrogates::parse(errors)?;
+        let policy = || policy(&self.0, allowed_special, disallowed_special, py);
+        if !add_special_tokens && let Some(list) = self.short(text, policy, |ids| lists::list(py, ids))? {
+            return list;
+        }
         let request = self.request(text, allowed_special, disallowed_special, add_special_tokens, errors)?;
-        self.encode_list(text.py(), &request)
+        self.encode_list(py, &request)
     }
 
     /// The ids of a text in which special tokens are ordinary text.
@@ -151,7 +170,12 @@ impl NativeTokenizer {
     #[pyo3(signature = (text, *, errors="strict"))]
     fn encode_ordinary<'py>(&self, text: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
-        let text = text::text(text, Surrogates::parse(errors)?, || "text".to_owned())?;
+        let surrogates = Surrogates::parse(errors)?;
+        let ordinary = || Ok(Cow::Borrowed(self.0.ordinary()));
+        if let Some(list) = self.short(text, ordinary, |ids| lists::list(py, ids))? {
+            return list;
+        }
+        let text = text::text(text, surrogates, || "text".to_owned())?;
         let policy = Cow::Borrowed(self.0.ordinary());
         self.encode_list(py, &Request { text, policy, bos: None, eos: None })
     }
@@ -190,7 +214,7 @@ impl NativeTokenizer {
         threads: Optional<'_, 'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = texts.py();
-        let threads = thread_option(py, threads)?;
+        let threads = batch_threads(py, threads)?;
         let policy = policy(&self.0, allowed_special, disallowed_special, py)?;
         let surrogates = Surrogates::parse(errors)?;
         let batch = self.encode_rows(texts, surrogates, &policy, add_special_tokens, threads)?;
@@ -242,6 +266,14 @@ impl NativeTokenizer {
             return Err(PyValueError::new_err("give dtype or out, not both: out has a dtype of its own"));
         }
         let dtype = Dtype::parse(&self.0, dtype)?;
+        Surrogates::parse(errors)?;
+        let policy = || policy(&self.0, allowed_special, disallowed_special, py);
+        if out.is_none()
+            && !add_special_tokens
+            && let Some(array) = self.short(text, policy, |ids| dtype.copied(py, ids))?
+        {
+            return Ok(array);
+        }
         let request = self.request(text, allowed_special, disallowed_special, add_special_tokens, errors)?;
         let ids = self.encode_request(py, &request)?;
         match out {
@@ -286,7 +318,7 @@ impl NativeTokenizer {
         static RAGGED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let py = texts.py();
         let dtype = Dtype::parse(&self.0, dtype)?;
-        let threads = thread_option(py, threads)?;
+        let threads = batch_threads(py, threads)?;
         let policy = policy(&self.0, allowed_special, disallowed_special, py)?;
         let surrogates = Surrogates::parse(errors)?;
         let batch = self.encode_rows(texts, surrogates, &policy, add_special_tokens, threads)?;
@@ -379,10 +411,16 @@ impl NativeTokenizer {
         add_special_tokens: bool,
         errors: &str,
     ) -> PyResult<usize> {
+        let py = text.py();
+        Surrogates::parse(errors)?;
+        let policy = || policy(&self.0, allowed_special, disallowed_special, py);
+        if !add_special_tokens && let Some(count) = self.short(text, policy, <[TokenId]>::len)? {
+            return Ok(count);
+        }
         let Request { text: content, policy, bos, eos } =
             self.request(text, allowed_special, disallowed_special, add_special_tokens, errors)?;
         let framing = usize::from(bos.is_some()) + usize::from(eos.is_some());
-        run(text.py(), content.len(), |poll| Ok(self.0.count(&content, &policy, poll)? + framing))
+        run(py, content.len(), |poll| Ok(self.0.count(&content, &policy, poll)? + framing))
     }
 
     /// The number of tokens of each of several texts.
@@ -409,7 +447,7 @@ impl NativeTokenizer {
         threads: Optional<'_, 'py>,
     ) -> PyResult<Vec<usize>> {
         let py = texts.py();
-        let threads = thread_option(py, threads)?;
+        let threads = batch_threads(py, threads)?;
         let policy = policy(&self.0, allowed_special, disallowed_special, py)?;
         let (bos, eos) = self.frame(py, add_special_tokens)?;
         let framing = usize::from(bos.is_some()) + usize::from(eos.is_some());

@@ -43,8 +43,8 @@ mod _native {
     use super::explain::Explainer;
     #[pymodule_export]
     use super::make::{
-        from_gpt2_files, from_huggingface, from_json, from_merges, from_minbpe, from_sentencepiece,
-        from_tiktoken, pattern_names, simd_path, sniff, write_atomically,
+        from_gpt2_files, from_huggingface, from_json, from_merges, from_minbpe, from_plain_huggingface,
+        from_sentencepiece, from_tiktoken, pattern_names, simd_path, sniff, write_atomically,
     };
     #[pymodule_export]
     use super::patch::{NativePatchStream, NativePatcher, lengths_from_starts, limit_starts};

@@ -10,7 +10,7 @@ use byteloom_core::special::SpecialToken;
 use byteloom_core::token::{MAX_TOKEN_ID, TokenId};
 use byteloom_core::tokenizer::Tokenizer;
 use byteloom_core::{Error, Result, files};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 
@@ -218,6 +218,30 @@ pub fn from_huggingface(
     cache_bytes: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<NativeTokenizer> {
     build(py, data.len(), cache_limit(cache_bytes)?, || hf_json::read(data, config))
+}
+
+/// A tokenizer from a file that is certain to be a `tokenizer.json`, which is found while it is read; `None` of any
+/// other, and at any fault: the ordinary way names it. `config` gives the bytes of the `tokenizer_config.json` beside
+/// the file if there is one, and is called for such a file only.
+#[pyfunction]
+#[pyo3(signature = (data, config, /, *, cache_bytes))]
+pub fn from_plain_huggingface(
+    py: Python<'_>,
+    data: &[u8],
+    config: &Bound<'_, PyAny>,
+    cache_bytes: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<NativeTokenizer>> {
+    let Some(spec) = run(py, data.len(), |_| Ok(hf_json::read_plain(data)))? else { return Ok(None) };
+    let finish = || {
+        let config = config.call0()?;
+        let config: Option<&[u8]> = config.extract()?;
+        build(py, data.len(), cache_limit(cache_bytes)?, || hf_json::with_config(spec, config))
+    };
+    match finish() {
+        Ok(tokenizer) => Ok(Some(tokenizer)),
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// A tokenizer from `vocab.json` and `merges.txt`.

@@ -1,6 +1,6 @@
 //! Options that several methods share.
 
-use byteloom_core::parallel::thread_count;
+use byteloom_core::parallel::{ALL_PROCESSORS, thread_count};
 use byteloom_core::tokenizer::{SpecialPolicy, SpecialSet, Tokenizer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -86,9 +86,22 @@ pub fn integer(option: &str, value: &Bound<'_, PyAny>) -> PyResult<i128> {
 
 /// The number of threads to use: `threads`, or else `BYTELOOM_THREADS`, or else all processors.
 pub fn threads(py: Python<'_>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    let asked = threads_asked(threads)?;
+    thread_count(asked).map_err(|error| to_python(py, error))
+}
+
+/// The same for a batch, where processors are not counted before there is need to.
+pub fn batch_threads(py: Python<'_>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    match threads_asked(threads)? {
+        None => Ok(ALL_PROCESSORS),
+        asked => thread_count(asked).map_err(|error| to_python(py, error)),
+    }
+}
+
+fn threads_asked(threads: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
     const VARIABLE: &str = "BYTELOOM_THREADS";
     let range = |text: String| PyValueError::new_err(format!("{text}; it must be a number from 1 to 1024"));
-    let asked = match threads {
+    Ok(match threads {
         Some(value) => {
             let number: i128 = crate::text::index(value)
                 .map_err(|_| PyTypeError::new_err("threads must be an integer or None"))?;
@@ -104,6 +117,5 @@ pub fn threads(py: Python<'_>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<u
                 })?)
             }
         },
-    };
-    thread_count(asked).map_err(|error| to_python(py, error))
+    })
 }

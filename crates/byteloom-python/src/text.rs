@@ -98,6 +98,18 @@ pub fn text(value: &Bound<'_, PyAny>, surrogates: Surrogates, what: impl Fn() ->
     Err(PyTypeError::new_err(format!("{} must be str or bytes, not {}", what(), value.get_type().name()?)))
 }
 
+/// The bytes of a well-formed `str` or `bytes` of at most so many bytes; `None` of anything else, which [`text`] takes
+/// or refuses.
+pub fn short<'a>(value: &'a Bound<'_, PyAny>, most: usize) -> Option<&'a [u8]> {
+    let bytes = match value.cast::<PyString>() {
+        // Of a long one, Python would make the UTF-8 and keep it.
+        Ok(string) if string.len().ok()? <= most => string.to_str().ok()?.as_bytes(),
+        Ok(_) => return None,
+        Err(_) => value.cast::<PyBytes>().ok()?.as_bytes(),
+    };
+    Some(bytes).filter(|bytes| bytes.len() <= most)
+}
+
 fn string_text(
     string: &Bound<'_, PyString>,
     surrogates: Surrogates,
@@ -245,10 +257,14 @@ pub fn ids(values: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
 /// The ids in a list: plain ones all at once, the rest, if there is one that is not plain, one by one.
 fn list_ids(list: &Bound<'_, PyList>) -> PyResult<Vec<TokenId>> {
     let mut ids = lists::plain_ids(list);
-    for position in ids.len().. {
-        // The length is asked for each time: `__index__` of an item may change the list.
-        let Ok(item) = list.get_item(position) else { break };
+    let mut position = ids.len();
+    // The length is asked for each time: `__index__` of an item may change the list. Behind it, an error would be made
+    // to be dropped.
+    while position < list.len()
+        && let Ok(item) = list.get_item(position)
+    {
         ids.push(id(&item, position)?);
+        position += 1;
     }
     Ok(ids)
 }

@@ -134,7 +134,6 @@ fn measure(chunk: &mut Chunk, from: u32, ends: &[u32]) {
 #[inline]
 #[target_feature(enable = "avx2,aes")]
 unsafe fn make_keys(chunk: &mut Chunk, text: &[u8], hashes: &mut [u32]) {
-    let salt = _mm_set1_epi64x(0x9E37_79B9_7F4A_7C15_u64.cast_signed());
     let lengths: &[[u32; 8]] = bytemuck::cast_slice(&chunk.lengths);
     let keys: &mut [[__m128i; 8]] = bytemuck::cast_slice_mut(&mut chunk.keys);
     let (starts, _) = chunk.starts.as_chunks::<8>();
@@ -145,11 +144,49 @@ unsafe fn make_keys(chunk: &mut Chunk, text: &[u8], hashes: &mut [u32]) {
             let bytes = unsafe { _mm_loadu_si128(text.as_ptr().add(starts[at] as usize).cast()) };
             let key = _mm_and_si128(bytes, bytemuck::cast(KEPT[lengths[at] as usize & 15]));
             keys[at % 4 * 2 + at / 4] = key;
-            // Two rounds: one mixes only four bytes into each word.
-            let hash = _mm_aesenc_si128(_mm_aesenc_si128(key, salt), salt);
-            hashes[at] = _mm_cvtsi128_si32(hash).cast_unsigned();
+            hashes[at] = mixed(key);
         }
     }
+}
+
+/// What the place of a key comes from.
+#[inline]
+#[target_feature(enable = "aes")]
+fn mixed(key: __m128i) -> u32 {
+    let salt = _mm_set1_epi64x(0x9E37_79B9_7F4A_7C15_u64.cast_signed());
+    // Two rounds: one mixes only four bytes into each word.
+    _mm_cvtsi128_si32(_mm_aesenc_si128(_mm_aesenc_si128(key, salt), salt)).cast_unsigned()
+}
+
+/// [`HotTier::take_known`], for a tier whose `by_aes` is true.
+pub(super) fn take_known(
+    tier: &HotTier,
+    text: &[u8],
+    ends: &[u32],
+    number: usize,
+    ids: &mut [TokenId],
+    count: usize,
+) -> (usize, usize) {
+    // SAFETY: as for `look_up`.
+    unsafe { take_by_aes(tier, text, ends, number, ids, count) }
+}
+
+#[target_feature(enable = "avx2,aes")]
+fn take_by_aes(
+    tier: &HotTier,
+    text: &[u8],
+    ends: &[u32],
+    number: usize,
+    ids: &mut [TokenId],
+    count: usize,
+) -> (usize, usize) {
+    tier.take_by(text, ends, number, ids, count, |kept, _| mixed(bytemuck::cast(kept)))
+}
+
+/// What the place of one key comes from, for a tier whose `by_aes` is true.
+pub(super) fn hash_of(_: &HotTier, kept: u128) -> u32 {
+    // SAFETY: as for `look_up`.
+    unsafe { mixed(bytemuck::cast(kept)) }
 }
 
 /// Compares eight slots with their keys and takes their ids; as bits, which are the same, and which have a second id.

@@ -8,6 +8,7 @@
 #[cfg_attr(not(target_arch = "x86_64"), path = "no_avx2.rs")]
 mod avx2;
 mod emit;
+mod few;
 
 use crate::cache::Key;
 use crate::token::TokenId;
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
 
     /// Both kinds of tier, where there are two.
-    fn tiers() -> Vec<HotTier> {
+    pub(super) fn tiers() -> Vec<HotTier> {
         let mut plain = HotTier::new();
         plain.by_aes = false;
         let fast = HotTier::new();

@@ -192,6 +192,15 @@ impl PreTokenizer {
         Blocks::new(self, Some(path), text)
     }
 
+    /// Cuts a short text into the pre-tokens of one window; false where that takes [`Self::blocks`].
+    #[inline]
+    pub(crate) fn fill_whole(&self, text: &[u8], window: &mut Window) -> bool {
+        let Engine::Scanner(scheme) = self.engine else { return false };
+        window.begin(0);
+        vector::fill(scheme, self.path.for_length(text.len()), text, window);
+        window.end == text.len()
+    }
+
     /// A place near `target` where `text` may be cut so that both sides, pre-tokenized alone, give the pre-tokens
     /// of the whole. It is inside the text, so neither side is empty.
     ///

@@ -3,14 +3,16 @@
 //! What the file says is honoured or refused by name; unknown keys are refused wherever they could change ids.
 
 mod dialect;
+mod merges;
+mod quick;
 mod read;
 mod roles;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use read::read;
 pub(super) use read::{find_merges, read_vocab};
+pub use read::{read, read_plain, with_config};
 pub(super) use write::check_spelled_alike;
 pub use write::{PAD_LOSS, write, write_config};
 

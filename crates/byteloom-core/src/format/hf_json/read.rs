@@ -1,16 +1,16 @@
 //! Reading `tokenizer.json` and `tokenizer_config.json`.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use foldhash::fast::RandomState;
 use serde_json::Value;
 use unicode_normalization::is_nfc;
 
 use super::super::check_size;
 use super::super::json::{Json, get, parse};
-use super::dialect;
+use super::merges::MergeList;
 use super::roles::{read_config, read_post_processor};
+use super::{dialect, quick};
 use crate::error::{Error, Result, excerpt};
 use crate::letters;
 use crate::normalize::{Normalizer, Prefix};
@@ -31,10 +31,47 @@ pub(super) type Entries<'j, 'a> = &'j [(Cow<'a, str>, Json<'a>)];
 /// [`Error::Format`] naming the part that is faulty or cannot be honoured.
 pub fn read(data: &[u8], config: Option<&[u8]>) -> Result<TokenizerSpec> {
     check_size(data)?;
+    let spec = match read_plain(data) {
+        Some(spec) => spec,
+        None => read_carefully(data)?,
+    };
+    with_config(spec, config)
+}
+
+/// Reads a `tokenizer.json` that is nothing but usual; `None` of any other file, faulty or not.
+pub fn read_plain(data: &[u8]) -> Option<TokenizerSpec> {
+    quick::read(data)
+}
+
+/// Adds what the `tokenizer_config.json` says.
+///
+/// # Errors
+/// [`Error::Format`] naming the part of it that is faulty, or that contradicts the tokenizer.
+pub fn with_config(mut spec: TokenizerSpec, config: Option<&[u8]>) -> Result<TokenizerSpec> {
+    if let Some(config) = config {
+        check_size(config)?;
+        read_config(config, &mut spec)?;
+    }
+    Ok(spec)
+}
+
+/// Reads any `tokenizer.json`.
+pub(super) fn read_carefully(data: &[u8]) -> Result<TokenizerSpec> {
     let file = parse(data, "tokenizer.json")?;
     let Json::Object(parts) = &file else {
         return Err(Error::format("file", "is JSON but no object, so it is no tokenizer.json"));
     };
+    assemble(parts, build)
+}
+
+/// The ordinary vocabulary, and the merges.
+pub(super) type Tables = (Vocabulary, Vec<(TokenId, TokenId)>);
+
+/// What the parts of a file give; `tables` are made of the model, without its added tokens.
+pub(super) fn assemble(
+    parts: Entries<'_, '_>,
+    tables: impl FnOnce(&Model<'_, '_>, &[SpecialToken]) -> Result<Tables>,
+) -> Result<TokenizerSpec> {
     let known = [
         "version",
         "truncation",
@@ -58,21 +95,20 @@ pub fn read(data: &[u8], config: Option<&[u8]>) -> Result<TokenizerSpec> {
             ));
         }
     }
-    let model = object(get(parts, "model"), "model")?;
-    let model = read_model(model)?;
+    let model = read_model(object(get(parts, "model"), "model")?)?;
     let (pretokenizer, prefix) = read_pretokenizer(get(parts, "pre_tokenizer"))?;
     let nfc = read_normalizer(get(parts, "normalizer"), "normalizer")?;
     let mut tokens = read_added_tokens(get(parts, "added_tokens"), nfc)?;
     if prefix {
         flatten_normalized(&mut tokens, nfc)?;
     }
-    let (vocab, merges) = model.build(&tokens)?;
+    let (vocab, merges) = tables(&model, &tokens)?;
     let mut special =
         SpecialTokens::new(tokens).map_err(|error| Error::format("added_tokens", error.to_string()))?;
     read_decoder(get(parts, "decoder"), "decoder")?;
     (special.bos, special.eos) =
         read_post_processor(get(parts, "post_processor"), "post_processor", &special)?;
-    let mut spec = TokenizerSpec {
+    Ok(TokenizerSpec {
         vocab,
         merges,
         shared_ranks: None,
@@ -87,12 +123,7 @@ pub fn read(data: &[u8], config: Option<&[u8]>) -> Result<TokenizerSpec> {
         special_position: SpecialPosition::Last,
         alphabet: Alphabet::Bytes,
         metadata: Value::Object(serde_json::Map::new()),
-    };
-    if let Some(config) = config {
-        check_size(config)?;
-        read_config(config, &mut spec)?;
-    }
-    Ok(spec)
+    })
 }
 
 pub(super) fn object<'j, 'a>(value: &'j Json<'a>, place: &str) -> Result<Entries<'j, 'a>> {
@@ -152,9 +183,9 @@ pub(super) fn list<'j, 'a>(entries: Entries<'j, 'a>, key: &str, place: &str) -> 
 }
 
 /// The model as it stands in the file.
-struct Model<'j, 'a> {
-    vocab: Entries<'j, 'a>,
-    merges: &'j [Json<'a>],
+pub(super) struct Model<'j, 'a> {
+    pub(super) vocab: Entries<'j, 'a>,
+    pub(super) merges: &'j [Json<'a>],
     whole_tokens: bool,
 }
 
@@ -211,26 +242,24 @@ fn read_model<'j, 'a>(entries: Entries<'j, 'a>) -> Result<Model<'j, 'a>> {
     })
 }
 
-impl Model<'_, '_> {
-    /// The ordinary vocabulary and the merges. An added token that the model holds too is taken out of it.
-    fn build(&self, tokens: &[SpecialToken]) -> Result<(Vocabulary, Vec<(TokenId, TokenId)>)> {
-        let added: HashMap<&str, TokenId> = tokens.iter().map(|token| (&*token.content, token.id)).collect();
-        let vocab = read_vocab(self.vocab, "model.vocab", &added)?;
-        let pairs = self.merges.iter().map(|merge| match merge {
-            Json::String(line) => match line.split_once(' ') {
-                Some((left, right)) if !right.contains(' ') => Ok((left, right)),
-                _ => Err(format!("{} is not two tokens with a space between", excerpt(line))),
-            },
-            Json::List(pair) => match pair.as_slice() {
-                [Json::String(left), Json::String(right)] => Ok((&**left, &**right)),
-                _ => Err("must be a pair of strings".to_owned()),
-            },
-            other => Err(format!("must be a string or a pair, not {}", other.kind())),
-        });
-        let merges = find_merges(&vocab, &added, pairs)
-            .map_err(|(index, message)| Error::format(format!("model.merges[{index}]"), message))?;
-        Ok((vocab, merges))
-    }
+/// The ordinary vocabulary and the merges. An added token that the model holds too is taken out of it.
+fn build(model: &Model<'_, '_>, tokens: &[SpecialToken]) -> Result<Tables> {
+    let added: HashMap<&str, TokenId> = tokens.iter().map(|token| (&*token.content, token.id)).collect();
+    let vocab = read_vocab(model.vocab, "model.vocab", &added)?;
+    let pairs = model.merges.iter().map(|merge| match merge {
+        Json::String(line) => match line.split_once(' ') {
+            Some((left, right)) if !right.contains(' ') => Ok((left, right)),
+            _ => Err(format!("{} is not two tokens with a space between", excerpt(line))),
+        },
+        Json::List(pair) => match pair.as_slice() {
+            [Json::String(left), Json::String(right)] => Ok((&**left, &**right)),
+            _ => Err("must be a pair of strings".to_owned()),
+        },
+        other => Err(format!("must be a string or a pair, not {}", other.kind())),
+    });
+    let merges = find_merges(&vocab, &added, pairs)
+        .map_err(|(index, message)| Error::format(format!("model.merges[{index}]"), message))?;
+    Ok((vocab, merges))
 }
 
 /// The ordinary tokens of a vocabulary in letters.
@@ -275,9 +304,7 @@ pub(in crate::format) fn find_merges<'m>(
     added: &HashMap<&str, TokenId>,
     pairs: impl Iterator<Item = std::result::Result<(&'m str, &'m str), String>>,
 ) -> std::result::Result<Vec<(TokenId, TokenId)>, (usize, String)> {
-    let mut merges = Vec::with_capacity(vocab.len());
-    let mut seen: HashSet<(TokenId, TokenId), RandomState> =
-        HashSet::with_capacity_and_hasher(vocab.len(), RandomState::default());
+    let mut merges = MergeList::new(vocab);
     let mut joined = Vec::new();
     for (index, pair) in pairs.enumerate() {
         let (left, right) = pair.map_err(|message| (index, message))?;
@@ -299,15 +326,12 @@ pub(in crate::format) fn find_merges<'m>(
             (index, message)
         };
         let pair = (part(left).ok_or_else(|| missing(left))?, part(right).ok_or_else(|| missing(right))?);
-        if vocab.id(&joined).is_none() {
-            return Err(missing(&format!("{left}{right}")));
-        }
-        if !seen.insert(pair) {
+        let is_new = merges.push(pair, &joined).ok_or_else(|| missing(&format!("{left}{right}")))?;
+        if !is_new {
             return Err((index, format!("{} {} is there twice", excerpt(left), excerpt(right))));
         }
-        merges.push(pair);
     }
-    Ok(merges)
+    Ok(merges.into_pairs())
 }
 
 /// The pre-tokenizer, and whether a space is put before text.
