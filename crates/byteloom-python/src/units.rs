@@ -56,40 +56,39 @@ impl Characters {
         &self.string
     }
 
+    fn units(&self) -> PyStringData<'_> {
+        match self.units {
+            // SAFETY: `string` lives, so its characters are where they were, and nobody writes to them.
+            Units::One(units) => PyStringData::Ucs1(unsafe { units.as_ref() }),
+            // SAFETY: as above.
+            Units::Two(units) => PyStringData::Ucs2(unsafe { units.as_ref() }),
+            // SAFETY: as above.
+            Units::Four(units) => PyStringData::Ucs4(unsafe { units.as_ref() }),
+        }
+    }
+
     /// About how many bytes of UTF-8 they are.
     pub fn size(&self) -> usize {
-        match self.units {
-            Units::One(units) => units.len(),
-            // SAFETY: as for `read`.
-            Units::Two(units) => size(unsafe { units.as_ref() }),
-            // SAFETY: as for `read`.
-            Units::Four(units) => size(unsafe { units.as_ref() }),
+        match self.units() {
+            PyStringData::Ucs1(units) => units.len(),
+            PyStringData::Ucs2(units) => size(units),
+            PyStringData::Ucs4(units) => size(units),
         }
     }
 
     /// Them in UTF-8, as they are or written into `buffer`; the index of a lone surrogate.
     pub fn read<'t>(&'t self, buffer: &'t mut Vec<u8>) -> Result<&'t [u8], usize> {
-        // SAFETY: `string` lives, so its characters are where they were, and nobody writes to them.
-        let length = match self.units {
-            Units::One(units) => {
-                let units = unsafe { units.as_ref() };
-                if units.is_ascii() {
-                    return Ok(units);
-                }
-                write_utf8(units, buffer)
-            }
-            Units::Two(units) => write_utf8(unsafe { units.as_ref() }, buffer),
-            Units::Four(units) => write_utf8(unsafe { units.as_ref() }, buffer),
+        let length = match self.units() {
+            PyStringData::Ucs1(units) if units.is_ascii() => return Ok(units),
+            PyStringData::Ucs1(units) => write_utf8(units, buffer),
+            PyStringData::Ucs2(units) => write_utf8(units, buffer),
+            PyStringData::Ucs4(units) => write_utf8(units, buffer),
         }?;
         Ok(&buffer[..length])
     }
 
     fn is_ascii(&self) -> bool {
-        match self.units {
-            // SAFETY: as for `read`.
-            Units::One(units) => unsafe { units.as_ref() }.is_ascii(),
-            _ => false,
-        }
+        matches!(self.units(), PyStringData::Ucs1(units) if units.is_ascii())
     }
 }
 

@@ -337,7 +337,8 @@ impl Line {
     /// Notes that an entry which belongs here stands beside, unless another thread is writing.
     fn mark_beside(&self) -> bool {
         let old = self.header.load(Ordering::Relaxed);
-        let marked = |new| self.header.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        let marked =
+            |new| self.header.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         !Header::unpack(old).busy() && (old & BESIDE != 0 || marked(old | BESIDE))
     }
 

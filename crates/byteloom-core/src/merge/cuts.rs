@@ -152,8 +152,8 @@ impl SafeCuts {
         let crosses = (shapes >> shape & 1 != 0) & (is_ascii | self.may_occur(left.number, right.number));
         let possible = POSSIBLE[left.len as usize % 5][right.len as usize % 5];
         let others = shapes & u32::from(possible) & !(1 << shape);
-        // The one branch is almost never taken.
-        if !crosses & (others != 0) { self.may_cross_partly(left, right, others) } else { crosses }
+        // Of boundaries in Chinese and Japanese, one in twenty goes there.
+        crosses || others != 0 && self.may_cross_partly(left, right, others)
     }
 
     /// Whether a token crosses it with parts of the characters, of the lengths that `shapes` names.
@@ -258,7 +258,7 @@ impl Character {
         let rest = text.get(at..).unwrap_or_default();
         let word = match rest.first_chunk() {
             Some(four) => u32::from_be_bytes(*four),
-            None => number(rest) << (8 * (LONGEST - rest.len()) & 31),
+            None => number(rest) << ((8 * (LONGEST - rest.len())) & 31),
         };
         // By the upper half of its first byte.
         let len = (0x4322_1111_1111_1111_u64 >> (word >> 28 << 2)) as u32 & 7;

@@ -7,9 +7,10 @@
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blendv_epi8, _mm256_castsi256_ps,
-    _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256, _mm256_packus_epi16,
-    _mm256_packus_epi32, _mm256_permutevar8x32_epi32, _mm256_set_m128i, _mm256_set1_epi32,
-    _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srli_epi32, _mm256_testz_si256,
+    _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256,
+    _mm256_packus_epi16, _mm256_packus_epi32, _mm256_permutevar8x32_epi32, _mm256_set_m128i,
+    _mm256_set1_epi32, _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srli_epi32,
+    _mm256_testz_si256,
 };
 
 use super::{BLOCK, Unit, write_plainly};

@@ -127,7 +127,11 @@ mod tests {
             let written = write_by(path, units, &mut buffer);
             assert_eq!(written.as_ref().err(), bad.as_ref(), "{path:?} {units:?}");
             if let Ok(length) = written {
-                assert_eq!(Some(&buffer[..length]), text.as_ref().map(String::as_bytes), "{path:?} {units:?}");
+                assert_eq!(
+                    Some(&buffer[..length]),
+                    text.as_ref().map(String::as_bytes),
+                    "{path:?} {units:?}"
+                );
             }
         }
     }
