@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use super::cells::{Cell, Cells};
 use super::floor::Floor;
 use super::initial::InitialPairs;
 use super::pairs::{Pair, Pairs};
@@ -20,9 +21,8 @@ use super::queue::{Queue, Ranked};
 use super::taken::Taken;
 use super::trace::{TraceStep, Tracer};
 use super::unfinished::{Unfinished, unfinished};
-use super::words::{Cell, Made, Sized, Weights, Words};
+use super::words::{Made, Width, Words};
 use crate::error::{Error, Result};
-use crate::prefetch::prefetch;
 use crate::token::MAX_TOKEN_ID;
 
 /// Which of several pairs with the same count is merged first.
@@ -94,8 +94,6 @@ pub struct Learned {
 const CHUNK: usize = 1 << 14;
 /// How many occurrences ahead of their turn memory is asked for: they are far apart in it.
 const AHEAD: usize = 24;
-/// The same for the second step of finding a weight, which hangs on the first.
-const AHEAD_WORD: usize = 12;
 /// Pairs looked up together.
 const TOGETHER: usize = 32;
 /// Dead entries that are not worth tidying up.
@@ -130,21 +128,20 @@ fn learn_with(
     check(options.merges, words.known(), options.max_token_length)?;
     let mut pacer = Pacer::new(hook);
     match words.sized(options.merges) {
-        Sized::Narrow(cells, weights, made) => run(cells, weights, base, made, options, tracer, &mut pacer),
-        Sized::Wide(cells, weights, made) => run(cells, weights, base, made, options, tracer, &mut pacer),
+        (Width::Narrow(cells), made) => run(cells, base, made, options, tracer, &mut pacer),
+        (Width::Wide(cells), made) => run(cells, base, made, options, tracer, &mut pacer),
     }
 }
 
 fn run<C: Cell>(
-    cells: Vec<C>,
-    weights: Weights,
+    cells: Cells<C>,
     base: u32,
     made: Made,
     options: &Options,
     tracer: Option<Tracer>,
     pacer: &mut Pacer<'_>,
 ) -> Result<Learned> {
-    let mut learner = Learner::new(cells, weights, base, made, options, tracer, pacer)?;
+    let mut learner = Learner::new(cells, base, made, options, tracer, pacer)?;
     let mut tied = Vec::new();
     while learner.counts.len() < options.merges {
         let floor = learner.floor.value();
@@ -154,7 +151,7 @@ fn run<C: Cell>(
     }
     pacer.call(learner.progress())?;
     let stopped = learner.stopped();
-    let unfinished = unfinished(&learner.state.cells, &learner.state.lengths, &learner.weights);
+    let unfinished = unfinished(&learner.state.cells, &learner.state.lengths);
     let trace = learner.tracer.map(|tracer| tracer.steps);
     let mut merges = learner.merges;
     merges.drain(..merges.len() - learner.counts.len());
@@ -178,26 +175,9 @@ pub(super) fn check(merges: usize, base: u32, max_token_length: Option<usize>) -
     Ok(())
 }
 
-/// The pairs of a word: where each begins, and its two symbols. `made` are the lengths of symbols from `base` on.
-fn pairs_of<C: Cell>(
-    cells: &[C],
-    word: Range<usize>,
-    base: u32,
-    made: &[u32],
-) -> impl Iterator<Item = (u32, u32, u32)> {
-    let mut at = word.start;
-    std::iter::from_fn(move || {
-        let left = cells[at].symbol();
-        let length = left.checked_sub(base).map_or(1, |place| made[place as usize] as usize);
-        let (start, next) = (at, at + length);
-        at = next;
-        (next < word.end).then(|| (start as u32, left, cells[next].symbol()))
-    })
-}
-
 /// What the order of pairs is decided from; apart from the queue so that the queue can ask.
 struct State<C> {
-    cells: Vec<C>,
+    cells: Cells<C>,
     /// The length of each symbol in cells.
     lengths: Vec<u32>,
     pairs: Pairs,
@@ -210,8 +190,8 @@ impl<C: Cell> State<C> {
     /// Whether `pair` stands at `position`.
     fn occurs(&self, pair: &Pair, position: u32) -> bool {
         let position = position as usize;
-        self.cells[position] == C::of(pair.left)
-            && self.cells[position + self.lengths[pair.left as usize] as usize] == C::of(pair.right)
+        let right = position + self.lengths[pair.left as usize] as usize;
+        self.cells.get(position) == C::of(pair.left) && self.cells.get(right) == C::of(pair.right)
     }
 }
 
@@ -244,7 +224,6 @@ impl<C: Cell> Ranked for State<C> {
 
 struct Learner<C> {
     state: State<C>,
-    weights: Weights,
     queue: Queue,
     floor: Floor,
     max_length: u64,
@@ -310,8 +289,7 @@ impl Side {
 
 impl<C: Cell> Learner<C> {
     fn new(
-        cells: Vec<C>,
-        mut weights: Weights,
+        cells: Cells<C>,
         base: u32,
         made: Made,
         options: &Options,
@@ -323,7 +301,7 @@ impl<C: Cell> Learner<C> {
         let min_frequency = options.min_frequency.max(1);
         // A trace tells of pairs that will not be merged: no bound but the frequency then.
         let floor = if taken.is_empty() && tracer.is_none() {
-            let short = weights.iter(cells.len()).filter(|(word, _)| word.len() as u64 <= max_length);
+            let short = cells.words().filter(|(word, _)| word.len() as u64 <= max_length);
             Floor::new(short.map(|(_, weight)| weight), options.merges, min_frequency)
         } else {
             Floor::flat(options.merges, min_frequency)
@@ -333,12 +311,9 @@ impl<C: Cell> Learner<C> {
         let Made { parts: merges, lengths: made } = made;
         let known = base as usize + merges.len();
         let mut tally = InitialPairs::new(known as u32);
-        for (word, weight) in weights.iter(cells.len()) {
-            let length = word.len();
-            for (_, left, right) in pairs_of(&cells, word, base, &made) {
-                tally.add(left, right, weight)?;
-            }
-            pacer.spend(length, || start)?;
+        for (position, left, right) in cells.pairs(base, &made) {
+            tally.add(left, right, cells.weight(position))?;
+            pacer.spend(1, || start)?;
         }
         let lengths: Vec<u32> = std::iter::repeat_n(1, base as usize).chain(made.iter().copied()).collect();
         let (pairs, mut next) = tally.keep(floor.value(), |left, right| {
@@ -346,22 +321,17 @@ impl<C: Cell> Learner<C> {
             length <= max_length && !taken.forbids(left, right, length, &merges)
         })?;
         let mut lists = vec![0; next.total as usize];
-        for (word, _) in weights.iter(cells.len()) {
-            let length = word.len();
-            for (position, left, right) in pairs_of(&cells, word, base, &made) {
-                if let Some(entry) = next.entry(left, right) {
-                    lists[entry as usize] = position;
-                }
+        for (position, left, right) in cells.pairs(base, &made) {
+            if let Some(entry) = next.entry(left, right) {
+                lists[entry as usize] = position as u32;
             }
-            pacer.spend(length, || start)?;
+            pacer.spend(1, || start)?;
         }
         drop(next);
-        weights.index(cells.len());
         let numbers = 0..pairs.records.len() as u32;
         let mut learner = Self {
             live: lists.len(),
             state: State { cells, lengths, pairs, lists, order: options.order },
-            weights,
             queue: Queue::new(),
             floor,
             max_length,
@@ -415,27 +385,22 @@ impl<C: Cell> Learner<C> {
             pacer.spend(to - from + 8, || self.progress())?;
             let State { cells, lists, lengths, .. } = &mut self.state;
             let list = &lists[list.clone()];
-            let cells = &mut cells[..];
             for index in from..to {
                 if let Some(&later) = list.get(index + AHEAD) {
-                    prefetch(cells, later as usize);
-                    self.weights.prefetch_block(later);
-                }
-                if let Some(&later) = list.get(index + AHEAD_WORD) {
-                    self.weights.prefetch_word(later);
+                    cells.prefetch(later as usize);
                 }
                 let at = list[index];
                 let start = at as usize;
-                if cells[start] != C::of(a) || cells[start + a_length] != C::of(b) {
+                if cells.get(start) != C::of(a) || cells.get(start + a_length) != C::of(b) {
                     continue;
                 }
-                let (x, y) = (cells[start - 1], cells[start + length]);
+                let (x, y) = (cells.get(start - 1), cells.get(start + length));
                 // Inner cells first: for a short pair these are its ends, and get the id.
-                cells[start + a_length - 1] = C::INSIDE;
-                cells[start + a_length] = C::INSIDE;
-                cells[start] = C::of(merged);
-                cells[start + length - 1] = C::of(merged);
-                let weight = self.weights.at(at);
+                cells.set(start + a_length - 1, C::INSIDE);
+                cells.set(start + a_length, C::INSIDE);
+                cells.set(start, C::of(merged));
+                cells.set(start + length - 1, C::of(merged));
+                let weight = cells.weight(start);
                 if x == C::of(merged) {
                     // `merged merged`, listed on the right only; the count of `merged a` was one too high.
                     overtaken += weight;
@@ -576,22 +541,16 @@ impl<C: Cell> Learner<C> {
             return Stopped::VocabSize;
         }
         let cells = &self.state.cells;
-        let length = |cell: C| self.state.lengths.get(cell.symbol() as usize).map(|&length| length as usize);
-        let mut position = 0;
-        while position + 1 < cells.len() {
-            let Some(left) = length(cells[position]) else {
-                position += 1;
-                continue;
-            };
-            let symbol = cells[position].symbol();
-            position += left;
-            let pair_length = length(cells[position]).map(|right| (left + right) as u64);
-            if pair_length.is_some_and(|length| {
-                length <= self.max_length
-                    && !self.taken.forbids(symbol, cells[position].symbol(), length, &self.merges)
-            }) {
-                return Stopped::MinFrequency;
-            }
+        let length = |symbol: u32| u64::from(self.state.lengths[symbol as usize]);
+        let may = |left: u32, right: u32| {
+            let length = length(left) + length(right);
+            length <= self.max_length && !self.taken.forbids(left, right, length, &self.merges)
+        };
+        // Symbols that merges made are those behind the base.
+        let base = self.state.lengths.len() - self.merges.len();
+        let mut pairs = cells.pairs(base as u32, &self.state.lengths[base..]);
+        if pairs.any(|(_, left, right)| may(left, right)) {
+            return Stopped::MinFrequency;
         }
         Stopped::NoPairs
     }

@@ -4,6 +4,7 @@
 //! ([`bpe::learn`]). Same text, same merges, whatever the threads, the batches or the blocks.
 
 pub mod bpe;
+mod cells;
 mod counts;
 mod floor;
 mod initial;

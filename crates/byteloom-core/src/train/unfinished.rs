@@ -1,6 +1,7 @@
 //! What a training leaves in more than one piece: how well its vocabulary covers the text it was learned from.
 
-use super::words::{Cell, Made, Sized, Weights, Words};
+use super::cells::{Cell, Cells};
+use super::words::{Made, Width, Words};
 
 /// The words that are more than one symbol when training ends. All others, those of one initial symbol among them,
 /// are a token each.
@@ -15,13 +16,13 @@ pub struct Unfinished {
 }
 
 /// Counts them; `lengths` are those of the symbols, in cells.
-pub(super) fn unfinished<C: Cell>(cells: &[C], lengths: &[u32], weights: &Weights) -> Unfinished {
+pub(super) fn unfinished<C: Cell>(cells: &Cells<C>, lengths: &[u32]) -> Unfinished {
     let mut found = Unfinished::default();
-    for (word, weight) in weights.iter(cells.len()) {
+    for (word, weight) in cells.words() {
         let mut at = word.start;
         let mut symbols = 0;
         while at < word.end {
-            at += lengths[cells[at].symbol() as usize] as usize;
+            at += lengths[cells.get(at).symbol() as usize] as usize;
             symbols += 1;
         }
         if symbols > 1 {
@@ -40,8 +41,8 @@ impl Words {
         let base = self.base() as usize;
         let lengths = |made: Made| -> Vec<u32> { std::iter::repeat_n(1, base).chain(made.lengths).collect() };
         match self.sized(0) {
-            Sized::Narrow(cells, weights, made) => unfinished(&cells, &lengths(made), &weights),
-            Sized::Wide(cells, weights, made) => unfinished(&cells, &lengths(made), &weights),
+            (Width::Narrow(cells), made) => unfinished(&cells, &lengths(made)),
+            (Width::Wide(cells), made) => unfinished(&cells, &lengths(made)),
         }
     }
 }
