@@ -10,11 +10,14 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
+use crate::large::LargeVec;
 use crate::prefetch::prefetch;
 
 /// What stands in one cell: the id of a symbol, or one of two signs. Half as wide where ids are small, since the
 /// cells are what merging waits for.
-pub(super) trait Cell: Copy + Eq {
+pub(super) trait Cell: Copy + Eq + Zeroable {
     /// Between two words; in the place of a weight, that it is kept apart.
     const EDGE: Self;
     /// Inside a symbol. A symbol of two cells has none.
@@ -23,6 +26,8 @@ pub(super) trait Cell: Copy + Eq {
     fn of(symbol: u32) -> Self;
     /// The id, if it is one; otherwise a number above all ids.
     fn symbol(self) -> u32;
+    /// 0 for an edge, and one more than its id for a symbol.
+    fn rank(self) -> usize;
 }
 
 impl Cell for u16 {
@@ -37,6 +42,11 @@ impl Cell for u16 {
     #[inline]
     fn symbol(self) -> u32 {
         self.into()
+    }
+
+    #[inline]
+    fn rank(self) -> usize {
+        self.wrapping_add(1).into()
     }
 }
 
@@ -53,13 +63,21 @@ impl Cell for u32 {
     fn symbol(self) -> u32 {
         self
     }
+
+    #[inline]
+    fn rank(self) -> usize {
+        self.wrapping_add(1) as usize
+    }
 }
+
+/// Pairs between two pauses.
+const BETWEEN_PAUSES: usize = 1 << 14;
 
 /// All cells. Positions count cells only; they are 32 bits.
 #[derive(Debug)]
 pub(super) struct Cells<C> {
     /// Two cells and their weight, again and again.
-    units: Vec<C>,
+    units: LargeVec<C>,
     length: usize,
     /// The first cell and the weight of each word whose weight does not fit, ascending.
     heavy: Vec<(u32, u64)>,
@@ -74,8 +92,8 @@ fn unit(position: usize) -> usize {
 impl<C: Cell> Cells<C> {
     /// The edge before the first word, and room for `cells` cells; `None` where memory has none.
     pub(super) fn with_room(cells: usize) -> Option<Self> {
-        let mut all = Self { units: Vec::new(), length: 0, heavy: Vec::new() };
-        all.units.try_reserve_exact(unit(cells) + 1).ok()?;
+        let units = LargeVec::with_room(unit(cells) + 1)?;
+        let mut all = Self { units, length: 0, heavy: Vec::new() };
         all.push(C::EDGE, C::EDGE);
         Some(all)
     }
@@ -129,20 +147,42 @@ impl<C: Cell> Cells<C> {
 
     /// The pairs of all words as (where it begins, its two symbols). `made` are the lengths of symbols from `base` on.
     pub(super) fn pairs(&self, base: u32, made: &[u32]) -> impl Iterator<Item = (usize, u32, u32)> {
-        let mut at = 1;
+        let units = &self.units[..];
+        let (mut at, mut left) = (0, C::EDGE);
         std::iter::from_fn(move || {
-            while at < self.length {
-                let left = self.get(at).symbol();
-                let length = left.checked_sub(base).map_or(1, |place| made[place as usize] as usize);
-                let start = at;
-                at += length;
-                if self.get(at) != C::EDGE {
-                    return Some((start, left, self.get(at).symbol()));
+            loop {
+                let length = match left.symbol().checked_sub(base) {
+                    Some(place) if left != C::EDGE => made[place as usize] as usize,
+                    _ => 1,
+                };
+                let (start, next) = (at, at + length);
+                let right = *units.get(unit(next))?;
+                let found =
+                    (left != C::EDGE && right != C::EDGE).then(|| (start, left.symbol(), right.symbol()));
+                (at, left) = (next, right);
+                if found.is_some() {
+                    return found;
                 }
-                at += 1;
             }
-            None
         })
+    }
+
+    /// [`Self::pairs`] one after another to `each`, with a `pause` after every few thousand.
+    pub(super) fn for_pairs(
+        &self,
+        base: u32,
+        made: &[u32],
+        mut pause: impl FnMut() -> crate::error::Result<()>,
+        mut each: impl FnMut(usize, u32, u32) -> crate::error::Result<()>,
+    ) -> crate::error::Result<()> {
+        let mut pairs = self.pairs(base, made).peekable();
+        while pairs.peek().is_some() {
+            for (position, left, right) in pairs.by_ref().take(BETWEEN_PAUSES) {
+                each(position, left, right)?;
+            }
+            pause()?;
+        }
+        Ok(())
     }
 
     /// Adds the cells of a word and the edge behind it; nothing for a word without a pair or without weight.
@@ -170,7 +210,7 @@ impl<C: Cell> Cells<C> {
             }
         }
         if length < 2 || weight == 0 {
-            self.units.truncate(unit(start));
+            self.units.set_length(unit(start));
             self.length = start;
             return Ok(length);
         }
@@ -192,15 +232,16 @@ impl<C: Cell> Cells<C> {
 }
 
 impl Cells<u16> {
-    /// The same in cells for larger ids.
-    pub(super) fn widened(self) -> Cells<u32> {
+    /// The same in cells for larger ids; `None` where there is no memory for them.
+    pub(super) fn widened(self) -> Option<Cells<u32>> {
         let wide = |unit: u16| match unit {
             u16::EDGE => u32::EDGE,
             u16::INSIDE => u32::INSIDE,
             symbol_or_weight => symbol_or_weight.into(),
         };
-        let units = self.units.into_iter().map(wide).collect();
-        Cells { units, length: self.length, heavy: self.heavy }
+        let mut units = LargeVec::with_room(self.units.len())?;
+        self.units.iter().for_each(|&unit| units.push(wide(unit)));
+        Some(Cells { units, length: self.length, heavy: self.heavy })
     }
 }
 
@@ -250,7 +291,7 @@ mod tests {
     fn every_cell_has_the_weight_of_its_word() {
         check(&filled::<u16>(&words()), &words());
         check(&filled::<u32>(&words()), &words());
-        check(&filled::<u16>(&words()).widened(), &words());
+        check(&filled::<u16>(&words()).widened().unwrap(), &words());
         check(&filled::<u16>(&[]), &[]);
     }
 
@@ -266,7 +307,7 @@ mod tests {
         let wide = [u32::EDGE, 5, u32::INSIDE, 5, 4, 4, 3, u32::EDGE];
         let mut cells = Cells::<u16>::with_room(8).unwrap();
         assert_eq!(cells.push_word(4, &[2, 3], [5, 4, 3], 1 << 40), Ok(3));
-        let cells = cells.widened();
+        let cells = cells.widened().unwrap();
         assert_eq!((all(&cells), cells.weight(6)), (wide.to_vec(), 1 << 40));
     }
 }

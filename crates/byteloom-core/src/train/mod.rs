@@ -17,6 +17,7 @@ mod queue;
 mod reading;
 mod run;
 mod seeds;
+mod sides;
 mod start;
 mod store;
 mod store_file;

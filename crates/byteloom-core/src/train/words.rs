@@ -104,13 +104,16 @@ impl Words {
     }
 
     /// The cells, wide enough for this many merges, and what was made before.
-    pub(super) fn sized(self, merges: usize) -> (Width, Made) {
+    pub(super) fn sized(self, merges: usize) -> Result<(Width, Made)> {
         let known = self.known();
         let cells = match self.cells {
-            Width::Narrow(cells) if u64::from(known) + merges as u64 > NARROW => Width::Wide(cells.widened()),
+            Width::Narrow(cells) if u64::from(known) + merges as u64 > NARROW => {
+                let number = cells.len();
+                Width::Wide(cells.widened().ok_or_else(|| no_memory::<u32>(number))?)
+            }
             cells => cells,
         };
-        (cells, self.made)
+        Ok((cells, self.made))
     }
 }
 
@@ -141,8 +144,10 @@ mod tests {
             words.push([3, 0], 5).unwrap();
             words
         };
-        assert!(matches!(words().sized(NARROW as usize - 4), (Width::Narrow(_), _)));
-        let (Width::Wide(cells), _) = words().sized(NARROW as usize - 3) else { panic!("still narrow") };
+        assert!(matches!(words().sized(NARROW as usize - 4).unwrap(), (Width::Narrow(_), _)));
+        let (Width::Wide(cells), _) = words().sized(NARROW as usize - 3).unwrap() else {
+            panic!("still narrow")
+        };
         assert_eq!(cells.words().collect::<Vec<_>>(), [(1..3, 5)]);
         assert!(cells.get(0) == u32::EDGE && cells.get(3) == u32::EDGE);
     }
@@ -153,7 +158,7 @@ mod tests {
         for (symbols, weight) in [(&[1, 2][..], 0), (&[1], 3), (&[], 3), (&[1, 2], 3)] {
             words.push(symbols.iter().copied(), weight).unwrap();
         }
-        let (Width::Narrow(cells), _) = words.sized(0) else { panic!("wide") };
+        let (Width::Narrow(cells), _) = words.sized(0).unwrap() else { panic!("wide") };
         assert_eq!(cells.words().collect::<Vec<_>>(), [(1..3, 3)]);
     }
 
