@@ -16,7 +16,7 @@ const PAGE: usize = 2 << 20;
 
 /// A table of zeroed values.
 pub(crate) struct LargeTable<T> {
-    /// `length` values in `memory`, which does not move.
+    /// `length` values in `memory`, which does not move; a vector has room for more.
     first: NonNull<T>,
     length: usize,
     #[cfg_attr(not(test), expect(dead_code, reason = "it is held, not used"))]
@@ -58,9 +58,18 @@ impl<T: Zeroable> LargeTable<T> {
     }
 
     fn boxed(length: usize) -> Self {
-        let mut values = bytemuck::zeroed_slice_box(length).into_vec();
-        let first = NonNull::from(values.as_mut_slice()).cast();
+        Self::owning(bytemuck::zeroed_slice_box(length))
+    }
+
+    fn owning(values: Box<[T]>) -> Self {
+        let mut values = values.into_vec();
+        let (first, length) = (NonNull::from(values.as_mut_slice()).cast(), values.len());
         Self { first, length, memory: Memory::Boxed { _values: values } }
+    }
+
+    /// [`Self::zeroed`]; `None` where there is no memory for it.
+    fn try_zeroed(length: usize) -> Option<Self> {
+        Self::mapped(length).or_else(|| bytemuck::try_zeroed_slice_box(length).ok().map(Self::owning))
     }
 }
 
@@ -97,9 +106,85 @@ impl<T> fmt::Debug for LargeTable<T> {
     }
 }
 
+/// A vector of plain values in such memory. Room that was never used costs none, so ask for plenty.
+pub(crate) struct LargeVec<T> {
+    /// Its length is that of the vector, at most `room`.
+    table: LargeTable<T>,
+    room: usize,
+}
+
+impl<T: Zeroable + Copy> LargeVec<T> {
+    /// An empty one; `None` where there is no memory for so many values.
+    pub(crate) fn with_room(room: usize) -> Option<Self> {
+        LargeTable::try_zeroed(room).map(|table| Self { room, table: LargeTable { length: 0, ..table } })
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, value: T) {
+        let place = self.table.length;
+        self.set_length(place + 1);
+        self.table[place] = value;
+    }
+
+    /// Makes it shorter, or longer by values that are zero or stood there before.
+    #[inline]
+    pub(crate) fn set_length(&mut self, length: usize) {
+        if length > self.room {
+            self.grow(length);
+        }
+        self.table.length = length;
+    }
+
+    #[cold]
+    fn grow(&mut self, least: usize) {
+        let length = self.table.length;
+        self.room = least.max(length + length / 2).max(64);
+        let mut table = LargeTable::zeroed(self.room);
+        table[..length].copy_from_slice(self);
+        self.table = table;
+    }
+}
+
+impl<T> Deref for LargeVec<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.table
+    }
+}
+
+impl<T> DerefMut for LargeVec<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.table
+    }
+}
+
+impl<T> fmt::Debug for LargeVec<T> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("LargeVec").field("length", &self.table.length).finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_vector_grows_and_shrinks_and_keeps_its_values() {
+        for room in [0, 5, PAGE] {
+            let mut all = LargeVec::with_room(room).unwrap();
+            (0..1000_u32).for_each(|value| all.push(value));
+            assert!(all.iter().copied().eq(0..1000));
+            all.set_length(3);
+            assert_eq!(all[..], [0, 1, 2]);
+            all.set_length(2 * PAGE);
+            all[2 * PAGE - 1] = 7;
+            assert_eq!((all.len(), &all[..3], all[2 * PAGE - 1]), (2 * PAGE, &[0, 1, 2][..], 7));
+        }
+        assert!(LargeVec::<u64>::with_room(usize::MAX / 2).is_none());
+    }
 
     #[test]
     fn is_zeroed_and_keeps_what_is_written_wherever_it_lies() {

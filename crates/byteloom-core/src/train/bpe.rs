@@ -12,16 +12,19 @@
 
 use std::ops::Range;
 
+use super::cells::{Cell, Cells};
 use super::floor::Floor;
 use super::initial::InitialPairs;
-use super::pairs::{Pair, Pairs};
+use super::pairs::{Pair, Pairs, key};
 use super::progress::{Hook, Pacer, Progress, Stage};
 use super::queue::{Queue, Ranked};
+use super::sides::{DROPPED, Neighbour, Side};
 use super::taken::Taken;
 use super::trace::{TraceStep, Tracer};
 use super::unfinished::{Unfinished, unfinished};
-use super::words::{Cell, Made, Sized, Weights, Words};
+use super::words::{Made, Width, Words};
 use crate::error::{Error, Result};
+use crate::large::LargeVec;
 use crate::prefetch::prefetch;
 use crate::token::MAX_TOKEN_ID;
 
@@ -94,8 +97,6 @@ pub struct Learned {
 const CHUNK: usize = 1 << 14;
 /// How many occurrences ahead of their turn memory is asked for: they are far apart in it.
 const AHEAD: usize = 24;
-/// The same for the second step of finding a weight, which hangs on the first.
-const AHEAD_WORD: usize = 12;
 /// Pairs looked up together.
 const TOGETHER: usize = 32;
 /// Dead entries that are not worth tidying up.
@@ -129,22 +130,21 @@ fn learn_with(
     let base = words.base();
     check(options.merges, words.known(), options.max_token_length)?;
     let mut pacer = Pacer::new(hook);
-    match words.sized(options.merges) {
-        Sized::Narrow(cells, weights, made) => run(cells, weights, base, made, options, tracer, &mut pacer),
-        Sized::Wide(cells, weights, made) => run(cells, weights, base, made, options, tracer, &mut pacer),
+    match words.sized(options.merges)? {
+        (Width::Narrow(cells), made) => run(cells, base, made, options, tracer, &mut pacer),
+        (Width::Wide(cells), made) => run(cells, base, made, options, tracer, &mut pacer),
     }
 }
 
 fn run<C: Cell>(
-    cells: Vec<C>,
-    weights: Weights,
+    cells: Cells<C>,
     base: u32,
     made: Made,
     options: &Options,
     tracer: Option<Tracer>,
     pacer: &mut Pacer<'_>,
 ) -> Result<Learned> {
-    let mut learner = Learner::new(cells, weights, base, made, options, tracer, pacer)?;
+    let mut learner = Learner::new(cells, base, made, options, tracer, pacer)?;
     let mut tied = Vec::new();
     while learner.counts.len() < options.merges {
         let floor = learner.floor.value();
@@ -154,7 +154,7 @@ fn run<C: Cell>(
     }
     pacer.call(learner.progress())?;
     let stopped = learner.stopped();
-    let unfinished = unfinished(&learner.state.cells, &learner.state.lengths, &learner.weights);
+    let unfinished = unfinished(&learner.state.cells, &learner.state.lengths);
     let trace = learner.tracer.map(|tracer| tracer.steps);
     let mut merges = learner.merges;
     merges.drain(..merges.len() - learner.counts.len());
@@ -178,40 +178,38 @@ pub(super) fn check(merges: usize, base: u32, max_token_length: Option<usize>) -
     Ok(())
 }
 
-/// The pairs of a word: where each begins, and its two symbols. `made` are the lengths of symbols from `base` on.
-fn pairs_of<C: Cell>(
-    cells: &[C],
-    word: Range<usize>,
-    base: u32,
-    made: &[u32],
-) -> impl Iterator<Item = (u32, u32, u32)> {
-    let mut at = word.start;
-    std::iter::from_fn(move || {
-        let left = cells[at].symbol();
-        let length = left.checked_sub(base).map_or(1, |place| made[place as usize] as usize);
-        let (start, next) = (at, at + length);
-        at = next;
-        (next < word.end).then(|| (start as u32, left, cells[next].symbol()))
-    })
-}
-
 /// What the order of pairs is decided from; apart from the queue so that the queue can ask.
 struct State<C> {
-    cells: Vec<C>,
+    cells: Cells<C>,
     /// The length of each symbol in cells.
     lengths: Vec<u32>,
     pairs: Pairs,
     /// The occurrences of all pairs, one slice a pair, slices in the order of pairs.
-    lists: Vec<u32>,
+    lists: LargeVec<u32>,
     order: PairOrder,
 }
 
 impl<C: Cell> State<C> {
+    /// Asks for the beginning of the list of a pair.
+    fn prefetch_list(&self, pair: &Pair) {
+        for entry in [0, AHEAD / 2, AHEAD] {
+            prefetch(&self.lists, pair.list as usize + entry);
+        }
+    }
+
+    /// Asks for the cells of the first occurrences of a pair.
+    fn prefetch_cells(&self, pair: &Pair) {
+        let list = self.lists.get(pair.list as usize..).unwrap_or_default();
+        for &first in list.iter().take(AHEAD.min(pair.list_len as usize)) {
+            self.cells.prefetch(first as usize);
+        }
+    }
+
     /// Whether `pair` stands at `position`.
     fn occurs(&self, pair: &Pair, position: u32) -> bool {
         let position = position as usize;
-        self.cells[position] == C::of(pair.left)
-            && self.cells[position + self.lengths[pair.left as usize] as usize] == C::of(pair.right)
+        let right = position + self.lengths[pair.left as usize] as usize;
+        self.cells.get(position) == C::of(pair.left) && self.cells.get(right) == C::of(pair.right)
     }
 }
 
@@ -244,7 +242,6 @@ impl<C: Cell> Ranked for State<C> {
 
 struct Learner<C> {
     state: State<C>,
-    weights: Weights,
     queue: Queue,
     floor: Floor,
     max_length: u64,
@@ -252,6 +249,8 @@ struct Learner<C> {
     /// By the symbol left, and right, of the pair being merged.
     left: Side,
     right: Side,
+    /// New pairs to be kept, between two merges empty: key, place among the neighbours, count.
+    kept: Vec<(u32, u32, u64)>,
     /// Entries of lists that belong to pairs still in the queue.
     live: usize,
     /// The parts of every symbol that is no initial one; those learned here are the last, one a count.
@@ -261,57 +260,9 @@ struct Learner<C> {
     tracer: Option<Tracer>,
 }
 
-/// What one merge finds on one side of its pair, summed by neighbour.
-#[derive(Default)]
-struct Side {
-    sums: Vec<Sum>,
-    /// The neighbours that have a sum.
-    touched: Vec<u32>,
-    /// Each occurrence of a new pair as (neighbour, position), ascending by position.
-    found: Vec<(u32, u32)>,
-}
-
-#[derive(Clone, Copy, Default)]
-pub(super) struct Sum {
-    pub(super) weight: u64,
-    pub(super) occurrences: u32,
-    /// Where the next occurrence goes in the lists; [`DROPPED`] for a pair that is not kept.
-    pub(super) next: u32,
-}
-
-pub(super) const DROPPED: u32 = u32::MAX;
-
-impl Side {
-    #[inline]
-    fn add(&mut self, neighbour: u32, position: u32, weight: u64) {
-        let sum = &mut self.sums[neighbour as usize];
-        if sum.occurrences == 0 {
-            self.touched.push(neighbour);
-        }
-        sum.occurrences += 1;
-        sum.weight += weight;
-        self.found.push((neighbour, position));
-    }
-
-    /// Writes the occurrences to the lists of the pairs kept, and forgets everything.
-    fn settle(&mut self, lists: &mut [u32]) {
-        for (neighbour, position) in self.found.drain(..) {
-            let next = &mut self.sums[neighbour as usize].next;
-            if *next != DROPPED {
-                lists[*next as usize] = position;
-                *next += 1;
-            }
-        }
-        for neighbour in self.touched.drain(..) {
-            self.sums[neighbour as usize] = Sum::default();
-        }
-    }
-}
-
 impl<C: Cell> Learner<C> {
     fn new(
-        cells: Vec<C>,
-        mut weights: Weights,
+        cells: Cells<C>,
         base: u32,
         made: Made,
         options: &Options,
@@ -323,7 +274,7 @@ impl<C: Cell> Learner<C> {
         let min_frequency = options.min_frequency.max(1);
         // A trace tells of pairs that will not be merged: no bound but the frequency then.
         let floor = if taken.is_empty() && tracer.is_none() {
-            let short = weights.iter(cells.len()).filter(|(word, _)| word.len() as u64 <= max_length);
+            let short = cells.words().filter(|(word, _)| word.len() as u64 <= max_length);
             Floor::new(short.map(|(_, weight)| weight), options.merges, min_frequency)
         } else {
             Floor::flat(options.merges, min_frequency)
@@ -333,41 +284,50 @@ impl<C: Cell> Learner<C> {
         let Made { parts: merges, lengths: made } = made;
         let known = base as usize + merges.len();
         let mut tally = InitialPairs::new(known as u32);
-        for (word, weight) in weights.iter(cells.len()) {
-            let length = word.len();
-            for (_, left, right) in pairs_of(&cells, word, base, &made) {
-                tally.add(left, right, weight)?;
-            }
-            pacer.spend(length, || start)?;
-        }
+        cells.for_pairs(
+            base,
+            &made,
+            || pacer.look(|| start),
+            |position, left, right| tally.add(left, right, cells.weight(position)),
+        )?;
         let lengths: Vec<u32> = std::iter::repeat_n(1, base as usize).chain(made.iter().copied()).collect();
         let (pairs, mut next) = tally.keep(floor.value(), |left, right| {
             let length = u64::from(lengths[left as usize]) + u64::from(lengths[right as usize]);
             length <= max_length && !taken.forbids(left, right, length, &merges)
         })?;
-        let mut lists = vec![0; next.total as usize];
-        for (word, _) in weights.iter(cells.len()) {
-            let length = word.len();
-            for (position, left, right) in pairs_of(&cells, word, base, &made) {
+        // New lists go behind these. As a rule that room is enough; none of it costs anything before it is used.
+        let total = next.total as usize;
+        let mut lists = LargeVec::with_room(3 * total)
+            .or_else(|| LargeVec::with_room(total))
+            .ok_or_else(|| {
+                Error::Training(format!(
+                    "no memory for {total} places of pairs; train on less text, or with a pattern that repeats more"
+                ))
+            })?;
+        lists.set_length(total);
+        cells.for_pairs(
+            base,
+            &made,
+            || pacer.look(|| start),
+            |position, left, right| {
                 if let Some(entry) = next.entry(left, right) {
-                    lists[entry as usize] = position;
+                    lists[entry as usize] = position as u32;
                 }
-            }
-            pacer.spend(length, || start)?;
-        }
+                Ok(())
+            },
+        )?;
         drop(next);
-        weights.index(cells.len());
         let numbers = 0..pairs.records.len() as u32;
         let mut learner = Self {
             live: lists.len(),
             state: State { cells, lengths, pairs, lists, order: options.order },
-            weights,
             queue: Queue::new(),
             floor,
             max_length,
             taken,
-            left: Side { sums: vec![Sum::default(); known], ..Side::default() },
-            right: Side { sums: vec![Sum::default(); known], ..Side::default() },
+            left: Side::new(known),
+            right: Side::new(known),
+            kept: Vec::new(),
             merges,
             counts: Vec::new(),
             wanted: options.merges,
@@ -404,52 +364,54 @@ impl<C: Cell> Learner<C> {
         let a_length = self.state.lengths[a as usize] as usize;
         let length = a_length + self.state.lengths[b as usize] as usize;
         self.state.lengths.push(length as u32);
-        self.left.sums.push(Sum::default());
-        self.right.sums.push(Sum::default());
+        self.left.add_symbol();
+        self.right.add_symbol();
+        let list = pair.list as usize..(pair.list + pair.list_len) as usize;
+        let next = self.queue.likely_next().map(|next| *self.state.pairs.get(next));
+        if let Some(next) = next {
+            self.state.prefetch_list(&next);
+        }
         // `merged a` that turned into `merged merged` when the next occurrence was merged.
         let mut overtaken = 0;
-        let list = pair.list as usize..(pair.list + pair.list_len) as usize;
         let (mut from, length_of_list) = (0, list.len());
         while from < length_of_list {
             let to = length_of_list.min(from + CHUNK);
             pacer.spend(to - from + 8, || self.progress())?;
-            let State { cells, lists, lengths, .. } = &mut self.state;
+            let State { cells, lists, .. } = &mut self.state;
             let list = &lists[list.clone()];
-            let cells = &mut cells[..];
             for index in from..to {
                 if let Some(&later) = list.get(index + AHEAD) {
-                    prefetch(cells, later as usize);
-                    self.weights.prefetch_block(later);
-                }
-                if let Some(&later) = list.get(index + AHEAD_WORD) {
-                    self.weights.prefetch_word(later);
+                    cells.prefetch(later as usize);
                 }
                 let at = list[index];
                 let start = at as usize;
-                if cells[start] != C::of(a) || cells[start + a_length] != C::of(b) {
+                if cells.get(start) != C::of(a) || cells.get(start + a_length) != C::of(b) {
                     continue;
                 }
-                let (x, y) = (cells[start - 1], cells[start + length]);
+                let (x, y) = (cells.get(start - 1), cells.get(start + length));
                 // Inner cells first: for a short pair these are its ends, and get the id.
-                cells[start + a_length - 1] = C::INSIDE;
-                cells[start + a_length] = C::INSIDE;
-                cells[start] = C::of(merged);
-                cells[start + length - 1] = C::of(merged);
-                let weight = self.weights.at(at);
+                cells.set(start + a_length - 1, C::INSIDE);
+                cells.set(start + a_length, C::INSIDE);
+                cells.set(start, C::of(merged));
+                cells.set(start + length - 1, C::of(merged));
+                let weight = cells.weight(start);
                 if x == C::of(merged) {
                     // `merged merged`, listed on the right only; the count of `merged a` was one too high.
                     overtaken += weight;
-                    self.right.add(merged, at - length as u32, weight);
+                    self.right.add(x, at - length as u32, weight);
                 } else if x != C::EDGE {
-                    self.left.add(x.symbol(), at - lengths[x.symbol() as usize], weight);
+                    self.left.add(x, at, weight);
                 }
                 if y != C::EDGE {
-                    self.right.add(y.symbol(), at, weight);
+                    self.right.add(y, at, weight);
                 } else if x == C::EDGE {
                     self.floor.word_finished(weight);
                 }
             }
             from = to;
+        }
+        if let Some(next) = next {
+            self.state.prefetch_cells(&next);
         }
         self.merges.push((a, b));
         self.counts.push(pair.count);
@@ -466,49 +428,47 @@ impl<C: Cell> Learner<C> {
         let (a, b) = (pair.left, pair.right);
         let first_new = self.state.pairs.records.len() as u32;
         let mut end = self.state.lists.len();
-        let mut from = 0;
-        while from < self.left.touched.len() {
-            let together = from..self.left.touched.len().min(from + TOGETHER);
-            for &x in &self.left.touched[together.clone()] {
-                self.state.pairs.prefetch(x, a);
-                self.state.pairs.prefetch(x, merged);
-            }
-            from = together.end;
-            for index in together {
-                let x = self.left.touched[index];
-                let sum = self.left.sums[x as usize];
-                self.take(x, a, pair, sum.weight);
-                self.left.sums[x as usize].next =
-                    self.make(x, merged, sum.weight, sum.occurrences, &mut end)?;
+        let (mut left, mut right) = (std::mem::take(&mut self.left), std::mem::take(&mut self.right));
+        // All of this before new pairs are there: `b merged` would be taken for one that was.
+        left.met().chunks(TOGETHER).for_each(|together| self.take(together, pair, |x| (x, a)));
+        right.met().chunks(TOGETHER).for_each(|together| self.take(together, pair, |y| (b, y)));
+        let mut kept = std::mem::take(&mut self.kept);
+        for (place, x) in left.met().iter_mut().enumerate() {
+            x.before = self.state.lengths[x.symbol as usize];
+            if self.keeps(x.symbol, merged, x.weight) {
+                kept.push((key(x.symbol, merged).1, place as u32, x.weight));
             }
         }
-        from = 0;
-        while from < self.right.touched.len() {
-            let together = from..self.right.touched.len().min(from + TOGETHER);
-            for &y in &self.right.touched[together.clone()] {
-                self.state.pairs.prefetch(b, y);
-                self.state.pairs.prefetch(merged, y);
-            }
-            from = together.end;
-            for index in together {
-                let y = self.right.touched[index];
-                let sum = self.right.sums[y as usize];
-                if y != merged {
-                    self.take(b, y, pair, sum.weight);
-                }
-                let gain = sum.weight - if y == a { overtaken } else { 0 };
-                self.right.sums[y as usize].next = self.make(merged, y, gain, sum.occurrences, &mut end)?;
+        for (place, y) in right.met().iter().enumerate() {
+            let gain = y.weight - if y.symbol == a { overtaken } else { 0 };
+            if self.keeps(merged, y.symbol, gain) {
+                kept.push((key(merged, y.symbol).1, place as u32, gain));
             }
         }
+        kept.sort_unstable_by_key(|(key, ..)| *key);
+        for (key, place, count) in kept.drain(..) {
+            // Only `merged` beside itself has an even key on the right.
+            let is_left = key % 2 == 0 && key != 2 * merged;
+            let beside = &mut if is_left { left.met() } else { right.met() }[place as usize];
+            let (x, y) = if is_left { (beside.symbol, merged) } else { (merged, beside.symbol) };
+            // Some of the occurrences may have died within this merge.
+            let (list, list_len) = (end as u32, beside.occurrences);
+            beside.list = list;
+            end += list_len as usize;
+            if end >= DROPPED as usize {
+                return Err(super::initial::too_many_occurrences());
+            }
+            self.state.pairs.push(Pair { left: x, right: y, count, list, list_len })?;
+        }
+        self.state.pairs.close_symbol();
+        self.kept = kept;
         let lists = &mut self.state.lists;
-        if end > lists.capacity() {
-            // Doubling would show in the peak: this is the largest array of all.
-            lists.reserve_exact((end - lists.len()).max(lists.len() / 8));
-        }
         self.live += end - lists.len();
-        lists.resize(end, 0);
-        self.left.settle(lists);
-        self.right.settle(lists);
+        lists.set_length(end + 1);
+        left.settle(lists);
+        right.settle(lists);
+        lists.set_length(end);
+        (self.left, self.right) = (left, right);
         self.file(first_new..self.state.pairs.records.len() as u32);
         if self.state.lists.len() > self.live + self.live / 2 + SLACK {
             self.tidy();
@@ -516,40 +476,40 @@ impl<C: Cell> Learner<C> {
         Ok(())
     }
 
-    /// Takes `weight` from a pair that stood next to the merged one, if it is kept.
-    fn take(&mut self, left: u32, right: u32, merged: &Pair, weight: u64) {
-        // In `aaa` a neighbouring pair is the merged pair itself, which has no count any more.
-        if (left, right) == (merged.left, merged.right) {
-            return;
+    /// Takes the weights of some neighbours from the pairs that they were in, as far as these are kept.
+    fn take(&mut self, met: &[Neighbour], merged: &Pair, old: impl Fn(u32) -> (u32, u32)) {
+        let pairs = &mut self.state.pairs;
+        for neighbour in met {
+            let (left, right) = old(neighbour.symbol);
+            pairs.prefetch(left, right);
         }
-        if let Some(number) = self.state.pairs.find(left, right) {
-            let count = &mut self.state.pairs.records[number].count;
-            *count -= weight;
+        let mut numbers = [None; TOGETHER];
+        for (number, neighbour) in numbers.iter_mut().zip(met) {
+            let (left, right) = old(neighbour.symbol);
+            // In `aaa` a neighbouring pair is the merged pair itself, which has no count any more.
+            *number = pairs.find(left, right).filter(|_| (left, right) != (merged.left, merged.right));
+            if let Some(number) = *number {
+                pairs.prefetch_record(number);
+            }
+        }
+        for (number, neighbour) in numbers.into_iter().zip(met) {
+            let Some(number) = number else { continue };
+            let count = &mut pairs.records[number as usize].count;
+            *count -= neighbour.weight;
             if let Some(tracer) = &mut self.tracer {
-                tracer.fell(*count + weight, *count);
+                tracer.fell(*count + neighbour.weight, *count);
             }
         }
     }
 
-    /// Keeps a new pair if it can still be merged; gives the place of its list, which ends at the new `end`.
-    ///
-    /// `occurrences` may count some that died within the same merge.
-    fn make(&mut self, left: u32, right: u32, count: u64, occurrences: u32, end: &mut usize) -> Result<u32> {
-        let length =
-            u64::from(self.state.lengths[left as usize]) + u64::from(self.state.lengths[right as usize]);
-        if count < self.floor.value()
-            || length > self.max_length
-            || self.taken.forbids(left, right, length, &self.merges)
-        {
-            return Ok(DROPPED);
+    /// Whether a new pair can still be merged.
+    fn keeps(&self, left: u32, right: u32, count: u64) -> bool {
+        if count < self.floor.value() {
+            return false;
         }
-        let list = *end as u32;
-        *end += occurrences as usize;
-        if *end >= DROPPED as usize {
-            return Err(super::initial::too_many_occurrences());
-        }
-        self.state.pairs.insert(Pair { left, right, count, list, list_len: occurrences })?;
-        Ok(list)
+        let lengths = &self.state.lengths;
+        let length = u64::from(lengths[left as usize]) + u64::from(lengths[right as usize]);
+        length <= self.max_length && !self.taken.forbids(left, right, length, &self.merges)
     }
 
     /// Moves the lists that are still of use together, in place: they stand in the order of the pairs.
@@ -567,7 +527,7 @@ impl<C: Cell> Learner<C> {
                 end += length;
             }
         }
-        self.state.lists.truncate(end);
+        self.state.lists.set_length(end);
         self.live = end;
     }
 
@@ -576,22 +536,16 @@ impl<C: Cell> Learner<C> {
             return Stopped::VocabSize;
         }
         let cells = &self.state.cells;
-        let length = |cell: C| self.state.lengths.get(cell.symbol() as usize).map(|&length| length as usize);
-        let mut position = 0;
-        while position + 1 < cells.len() {
-            let Some(left) = length(cells[position]) else {
-                position += 1;
-                continue;
-            };
-            let symbol = cells[position].symbol();
-            position += left;
-            let pair_length = length(cells[position]).map(|right| (left + right) as u64);
-            if pair_length.is_some_and(|length| {
-                length <= self.max_length
-                    && !self.taken.forbids(symbol, cells[position].symbol(), length, &self.merges)
-            }) {
-                return Stopped::MinFrequency;
-            }
+        let length = |symbol: u32| u64::from(self.state.lengths[symbol as usize]);
+        let may = |left: u32, right: u32| {
+            let length = length(left) + length(right);
+            length <= self.max_length && !self.taken.forbids(left, right, length, &self.merges)
+        };
+        // Symbols that merges made are those behind the base.
+        let base = self.state.lengths.len() - self.merges.len();
+        let mut pairs = cells.pairs(base as u32, &self.state.lengths[base..]);
+        if pairs.any(|(_, left, right)| may(left, right)) {
+            return Stopped::MinFrequency;
         }
         Stopped::NoPairs
     }

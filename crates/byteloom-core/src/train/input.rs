@@ -130,12 +130,50 @@ impl<'r> Document<'r> {
 /// How many bytes of `bytes` are valid, and how long the invalid sequence behind them is, if there is one. An
 /// unfinished character is invalid only at the end of the file.
 fn invalid_in(bytes: &[u8], at_end: bool) -> (usize, Option<usize>) {
-    match std::str::from_utf8(bytes) {
+    match simdutf8::compat::from_utf8(bytes) {
         Ok(_) => (bytes.len(), None),
         Err(error) => {
             let valid = error.valid_up_to();
             let unfinished = at_end.then_some(bytes.len() - valid);
             (valid, error.error_len().or(unfinished))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// [`invalid_in`] by the standard library.
+    fn plain(bytes: &[u8], at_end: bool) -> (usize, Option<usize>) {
+        std::str::from_utf8(bytes).map_or_else(
+            |error| {
+                let valid = error.valid_up_to();
+                (valid, error.error_len().or(at_end.then_some(bytes.len() - valid)))
+            },
+            |_| (bytes.len(), None),
+        )
+    }
+
+    #[test]
+    fn broken_bytes_are_found_where_the_standard_library_finds_them() {
+        let mut state = 7_u64;
+        let mut random = move |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let pieces = ["a", "some words of English, ", "é", "漢", "🚀", "\u{10FFFF}", "\u{800}", "\u{D7FF}"];
+        for _ in 0..4_000 {
+            let mut bytes: Vec<u8> =
+                (0..random(60)).flat_map(|_| pieces[random(pieces.len())].bytes()).collect();
+            for _ in 0..random(3).min(bytes.len()) {
+                let at = random(bytes.len());
+                bytes[at] = [0x80, 0xBF, 0xC0, 0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0xF5, 0xFF][random(10)];
+            }
+            bytes.truncate(bytes.len() - random(4).min(bytes.len()));
+            for at_end in [false, true] {
+                assert_eq!(invalid_in(&bytes, at_end), plain(&bytes, at_end), "{bytes:x?}");
+            }
         }
     }
 }

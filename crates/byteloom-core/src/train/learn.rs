@@ -131,7 +131,7 @@ impl TrainConfig {
             learned.stopped = more.stopped;
         }
         let whole = Start::new(&numbers.spec(&learned.merges, pretokenizer)?, self.tie_break)?;
-        learned.unfinished = Some(whole.words(counts, 0, &mut Pacer::new(hook))?.unfinished());
+        learned.unfinished = Some(whole.words(counts, 0, &mut Pacer::new(hook))?.unfinished()?);
         Ok(seeded)
     }
 }

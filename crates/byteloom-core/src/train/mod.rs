@@ -4,6 +4,7 @@
 //! ([`bpe::learn`]). Same text, same merges, whatever the threads, the batches or the blocks.
 
 pub mod bpe;
+mod cells;
 mod counts;
 mod floor;
 mod initial;
@@ -16,6 +17,7 @@ mod queue;
 mod reading;
 mod run;
 mod seeds;
+mod sides;
 mod start;
 mod store;
 mod store_file;

@@ -112,6 +112,12 @@ impl Queue {
         false
     }
 
+    /// The pair that comes next, if no new one does and its count does not fall; a hint.
+    pub(super) fn likely_next(&self) -> Option<u32> {
+        let current = self.current.peek().map(|&Reverse((_, pair))| pair);
+        self.large.peek().map(|&(_, _, pair)| pair).or(current)
+    }
+
     fn refile(&mut self, pair: u32, floor: u64, pairs: &mut impl Ranked) {
         if pairs.count(pair) >= floor {
             self.push(pair, pairs);
