@@ -1,8 +1,10 @@
-"""A `str` of any kind has the ids of its UTF-8, alone and in a batch, and lone surrogates are told as ever."""
+"""A `str` of any kind has the ids of its UTF-8, alone and in a batch; lone surrogates are told."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import signal
 import sys
 
 import pytest
@@ -30,7 +32,9 @@ def tok() -> bl.Tokenizer:
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("texts", [KINDS, LONGER], ids=["short", "long"])
-def test_each_kind_of_string_has_the_ids_of_its_utf8(tok: bl.Tokenizer, texts: dict[str, str], name: str) -> None:
+def test_each_kind_of_string_has_the_ids_of_its_utf8(
+    tok: bl.Tokenizer, texts: dict[str, str], name: str
+) -> None:
     text = texts[name]
     ids = tok.encode(text.encode())
     assert tok.encode(text) == ids
@@ -67,7 +71,9 @@ def test_a_lone_surrogate_is_told_with_its_place(tok: bl.Tokenizer, filler: str,
         with pytest.raises(TextError, match=rf"^text holds a lone surrogate, U\+D83D, at index {before};"):
             call(text)
     for batch in (tok.encode_batch, tok.encode_batch_array, tok.count_batch):
-        with pytest.raises(TextError, match=rf"^texts\[2\] holds a lone surrogate, U\+D83D, at index {before};"):
+        with pytest.raises(
+            TextError, match=rf"^texts\[2\] holds a lone surrogate, U\+D83D, at index {before};"
+        ):
             batch(iter(["fine", b"\xff", text, "\ud800"]), threads=2)
 
 
@@ -95,3 +101,53 @@ def test_no_copy_stays_with_a_string(tok: bl.Tokenizer) -> None:
     tok.count(text)
     gc.collect()
     assert sys.getsizeof(text) == before, "Python counts the UTF-8 that it keeps"
+
+
+def test_short_strings_keep_no_copy_either(tok: bl.Tokenizer) -> None:
+    for text in ("中" * 100, "é" * 240, "é" * 100):
+        before = sys.getsizeof(text)
+        tok.encode(text)
+        tok.encode_ordinary(text)
+        tok.encode_array(text)
+        tok.count(text)
+        assert sys.getsizeof(text) == before
+
+
+def test_a_subclass_of_str_is_its_characters(tok: bl.Tokenizer) -> None:
+    class Odd(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            raise RuntimeError("nobody asks")
+
+    for text in ("plain", "漢字", "é" * 300):
+        assert tok.encode(Odd(text)) == tok.encode(text)
+        assert tok.encode_batch([Odd(text)]) == [tok.encode(text)]
+
+
+def encode_for_ever(tok: bl.Tokenizer, texts: list[str], errors: str) -> None:
+    while True:
+        with contextlib.suppress(TextError):
+            tok.encode_batch(texts, errors=errors)
+
+
+def test_an_interrupt_is_no_fault_of_the_texts(tok: bl.Tokenizer) -> None:
+    texts = ["漢字 and words " * 40_000] * 12 + ["\ud800"]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for errors in ("strict", "replace"):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(KeyboardInterrupt):
+                encode_for_ever(tok.with_cache_bytes(0), texts, errors)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_options_are_judged_behind_the_types_of_texts(tok: bl.Tokenizer) -> None:
+    with pytest.raises(TypeError, match=r"texts\[0\]"):
+        tok.encode_batch([3], add_special_tokens=True)  # type: ignore[list-item]

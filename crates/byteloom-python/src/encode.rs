@@ -80,7 +80,7 @@ impl NativeTokenizer {
     ) -> PyResult<Option<T>> {
         let Some(content) = text::short(text, SHORT) else { return Ok(None) };
         let policy = policy()?;
-        guarded(text.py(), || Ok(self.0.with_short_ids(content, &policy, take)), None)
+        guarded(text.py(), || Ok(self.0.with_short_ids(&content, &policy, take)), None)
     }
 
     /// A whole batch: flat ids and where each row ends.
@@ -93,11 +93,13 @@ impl NativeTokenizer {
         threads: usize,
     ) -> PyResult<FlatBatch> {
         let py = texts.py();
-        let frame = self.frame(py, add_special_tokens)?;
-        let batch = text::with_sources(texts, surrogates, |texts, size| {
-            run(py, size, |poll| self.0.encode_batch(texts, policy, threads, pool::take(size / 3), poll))
-        })?;
-        Ok(batch.framed(frame.0, frame.1))
+        text::with_sources(texts, surrogates, |texts, size| {
+            let (bos, eos) = self.frame(py, add_special_tokens)?;
+            let batch = run(py, size, |poll| {
+                self.0.encode_batch(texts, policy, threads, pool::take(size / 3), poll)
+            })?;
+            Ok(batch.framed(bos, eos))
+        })
     }
 }
 

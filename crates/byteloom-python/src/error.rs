@@ -57,6 +57,11 @@ pub fn raise(py: Python<'_>, name: &str, message: String) -> PyErr {
     }
 }
 
+/// Whether it is an error of ours.
+pub fn is_fault(error: &PyErr, py: Python<'_>) -> PyResult<bool> {
+    Ok(error.is_instance(py, class(py, "ByteloomError")?.as_any()))
+}
+
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = ERRORS.get_or_try_init(py, || py.import("byteloom.errors").map(Bound::unbind))?;

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyList, PyMemoryView, PyString, PyTuple};
 
-use crate::error::{raise, unknown_token};
+use crate::error::{is_fault, raise, unknown_token};
 use crate::lists;
 use crate::units::{Characters, Utf8};
 
@@ -98,16 +98,34 @@ pub fn text(value: &Bound<'_, PyAny>, surrogates: Surrogates, what: impl Fn() ->
     Err(PyTypeError::new_err(format!("{} must be str or bytes, not {}", what(), value.get_type().name()?)))
 }
 
-/// The bytes of a well-formed `str` or `bytes` of at most so many bytes; `None` of anything else, which [`text`] takes
-/// or refuses.
-pub fn short<'a>(value: &'a Bound<'_, PyAny>, most: usize) -> Option<&'a [u8]> {
-    let bytes = match value.cast::<PyString>() {
-        // Of a long one, Python would make the UTF-8 and keep it.
-        Ok(string) if string.len().ok()? <= most => string.to_str().ok()?.as_bytes(),
+/// A text of few bytes, borrowed or in a buffer.
+pub enum Short<'a> {
+    Plain(&'a [u8]),
+    Utf8(Utf8),
+}
+
+impl Deref for Short<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Plain(bytes) => bytes,
+            Self::Utf8(text) => text,
+        }
+    }
+}
+
+/// A well-formed `str` or `bytes` of at most so many bytes; `None` of anything else, which [`text`] takes or refuses.
+pub fn short<'a>(value: &'a Bound<'_, PyAny>, most: usize) -> Option<Short<'a>> {
+    let text = match value.cast::<PyString>() {
+        Ok(string) if string.code_point_len().ok()? <= most => match Utf8::of(string) {
+            Some(text) => Short::Utf8(text),
+            None => Short::Plain(string.to_str().ok()?.as_bytes()),
+        },
         Ok(_) => return None,
-        Err(_) => value.cast::<PyBytes>().ok()?.as_bytes(),
+        Err(_) => Short::Plain(value.cast::<PyBytes>().ok()?.as_bytes()),
     };
-    Some(bytes).filter(|bytes| bytes.len() <= most)
+    Some(text).filter(|text| text.len() <= most)
 }
 
 fn string_text(
@@ -150,7 +168,12 @@ fn string_text(
 
 /// The texts of a batch, all checked before any work begins.
 pub fn texts(values: &Bound<'_, PyAny>, surrogates: Surrogates) -> PyResult<Vec<Text>> {
-    each(values, |index, value| text(value, surrogates, || format!("texts[{index}]")))
+    each(values, |index, value| {
+        Ok(match text(value, surrogates, || format!("texts[{index}]"))? {
+            Text::Utf8(text) => Text::Utf8(text.exact()),
+            text => text,
+        })
+    })
 }
 
 fn each<T>(
@@ -210,20 +233,23 @@ pub fn with_sources<T>(
         Ok(done) => return Ok(done),
         Err(error) => error,
     };
-    // Lone surrogates are the first fault to be told, or are replaced; nobody else pays for looking for them.
-    let mut buffer = Vec::new();
-    if sources.iter().all(|source| source.read(&mut buffer).is_ok()) {
+    // A lone surrogate is told before other faults of texts, or is replaced; nobody else pays for looking for one. What
+    // is no fault of texts, such as Ctrl-C, stays as it is.
+    let py = values.py();
+    if !is_fault(&failed, py)? {
         return Err(failed);
     }
-    let repair = |(index, source)| match source {
-        Source::Characters(characters) => {
-            let string = characters.string().bind(values.py());
+    let (mut buffer, mut found) = (Vec::new(), false);
+    let mut repair = |(index, source): (usize, Source)| match source {
+        Source::Characters(characters) if characters.read(&mut buffer).is_err() => {
+            found = true;
+            let string = characters.string().bind(py);
             Ok(Source::Text(string_text(string, surrogates, || format!("texts[{index}]"))?))
         }
-        text @ Source::Text(_) => Ok(text),
+        source => Ok(source),
     };
-    let sources: Vec<Source> = sources.into_iter().enumerate().map(repair).collect::<PyResult<_>>()?;
-    work(&sources, size(&sources))
+    let sources: Vec<Source> = sources.into_iter().enumerate().map(&mut repair).collect::<PyResult<_>>()?;
+    if found { work(&sources, size(&sources)) } else { Err(failed) }
 }
 
 /// Ids from a list, a tuple, an array of any integer type, or another iterable.

@@ -86,10 +86,6 @@ impl Characters {
         }?;
         Ok(&buffer[..length])
     }
-
-    fn is_ascii(&self) -> bool {
-        matches!(self.units(), PyStringData::Ucs1(units) if units.is_ascii())
-    }
 }
 
 /// The length in UTF-8, by the first characters.
@@ -117,11 +113,26 @@ pub struct Utf8 {
 
 impl Utf8 {
     /// That of a string; `None` where it is ASCII, and UTF-8 as it is, or has no UTF-8.
+    #[inline]
     pub fn of(string: &Bound<'_, PyString>) -> Option<Self> {
-        let characters = Characters::of(string).filter(|characters| !characters.is_ascii())?;
+        // SAFETY: as for `Characters::of`.
+        let units = unsafe { string.data() }.ok()?;
+        if matches!(units, PyStringData::Ucs1(units) if units.is_ascii()) {
+            return None;
+        }
         let mut buffer = SPARE.take();
-        let length = characters.read(&mut buffer).ok().map(<[u8]>::len)?;
-        Some(Self { buffer, length })
+        let length = match units {
+            PyStringData::Ucs1(units) => write_utf8(units, &mut buffer),
+            PyStringData::Ucs2(units) => write_utf8(units, &mut buffer),
+            PyStringData::Ucs4(units) => write_utf8(units, &mut buffer),
+        };
+        Some(Self { length: length.ok()?, buffer })
+    }
+
+    /// The same in no more memory than it needs, for who keeps many.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        Self { buffer: self.to_vec(), length: self.length }
     }
 }
 

@@ -48,7 +48,8 @@ pub fn sniff(data: &[u8]) -> Kind {
     if data.starts_with(b"#version") {
         return Kind::Gpt2Merges;
     }
-    let text = data.trim_ascii_start();
+    // Readers of JSON take a mark of the order of bytes for what it is.
+    let text = data.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(data).trim_ascii_start();
     if text.starts_with(b"{") {
         return sniff_json(data);
     }

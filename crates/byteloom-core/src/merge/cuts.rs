@@ -88,7 +88,7 @@ impl SafeCuts {
         let mut shapes = vec![0u16; 1 << 16].into_boxed_slice();
         let mut pairs = Vec::new();
         // Most pairs occur many times: those that were met lately are not collected again.
-        let mut lately = vec![0u32; 1 << LATELY_BITS].into_boxed_slice();
+        let mut lately = vec![None; 1 << LATELY_BITS].into_boxed_slice();
         for (_, token) in vocab.iter() {
             for at in 1..token.len() {
                 // Inside a character, or the token is not one of text: it cannot cross a boundary of two characters.
@@ -111,8 +111,8 @@ impl SafeCuts {
                 shapes[bytes] |= 1 << (4 * (at - start - 1) + end - at - 1);
                 let hash = hash(number(&token[start..at]), number(&token[at..end]));
                 let met = &mut lately[(hash >> (32 - LATELY_BITS)) as usize];
-                if *met != hash {
-                    *met = hash;
+                if *met != Some(hash) {
+                    *met = Some(hash);
                     pairs.push(hash);
                 }
             }

@@ -270,6 +270,44 @@ fn published(name: &str) -> Option<(TokenizerSpec, String)> {
     Some((crate::format::tiktoken::read(&file, Some(pattern), None).unwrap(), data))
 }
 
+#[test]
+fn no_token_is_cut() {
+    // Pairs of characters whose hash is 0, among others.
+    let joined = ["\u{9230}\u{2C70}", "\u{2AEA0}\u{20A20}", "漢字", "é\u{300}", "aé", "日a"];
+    for text in joined {
+        let bytes = text.as_bytes();
+        let split = text.char_indices().nth(1).unwrap().0;
+        let mut merges: Vec<(TokenId, TokenId)> = Vec::new();
+        let mut token = |part: &[u8]| {
+            part[1..].iter().fold(TokenId::from(part[0]), |token, &byte| {
+                merges.push((token, byte.into()));
+                255 + merges.len() as TokenId
+            })
+        };
+        let both = (token(&bytes[..split]), token(&bytes[split..]));
+        merges.push(both);
+        let pretokenizer = PreTokenizer::new("cl100k").unwrap();
+        let spec = TokenizerSpec::from_merges(&merges, pretokenizer, &[], SpecialPosition::Last).unwrap();
+        check(text.repeat(4).as_bytes(), &spec, 8).unwrap();
+        let cuts = SafeCuts::new(&spec.vocab);
+        for (_, token) in spec.vocab.iter() {
+            for is_valid in [false, std::str::from_utf8(token).is_ok()] {
+                let mut ends = vec![];
+                cuts.cut(token, 0..token.len(), is_valid, &mut ends);
+                assert!(ends.is_empty(), "{text} {ends:?}");
+            }
+        }
+    }
+    for name in ["cl100k_base", "o200k_base", "llama3", "qwen3"] {
+        let Some((spec, _)) = published(name) else { continue };
+        let (cuts, mut ends) = (SafeCuts::new(&spec.vocab), vec![]);
+        for (_, token) in spec.vocab.iter() {
+            cuts.cut(token, 0..token.len(), std::str::from_utf8(token).is_ok(), &mut ends);
+            assert!(ends.is_empty(), "{name} {token:?}");
+        }
+    }
+}
+
 /// Words of the corpora, and fragments of tokens at random: every path, whole and cut.
 #[test]
 fn published_vocabularies_follow_the_rule() {

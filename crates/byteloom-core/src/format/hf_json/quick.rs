@@ -198,7 +198,11 @@ impl Cursor<'_> {
         self.skip_space();
         loop {
             joined.clear();
-            let is_pair = self.next()? == b'[';
+            let is_pair = match self.next()? {
+                b'[' => true,
+                b'"' => false,
+                _ => return None,
+            };
             if is_pair {
                 self.expect(b'"')?;
             }
@@ -338,6 +342,14 @@ mod tests {
         value
     }
 
+    /// The same with each merge as one string.
+    fn lines(mut value: Value) -> Value {
+        for merge in value["model"]["merges"].as_array_mut().unwrap() {
+            *merge = format!("{} {}", merge[0].as_str().unwrap(), merge[1].as_str().unwrap()).into();
+        }
+        value
+    }
+
     fn same(one: &TokenizerSpec, other: &TokenizerSpec) -> bool {
         native::write(one) == native::write(other)
     }
@@ -352,12 +364,10 @@ mod tests {
 
     #[test]
     fn usual_files_are_read_in_every_spelling() {
-        let mut value = file();
+        let value = file();
         let pretty = serde_json::to_string_pretty(&value).unwrap();
         let pairs = value.to_string();
-        for merge in value["model"]["merges"].as_array_mut().unwrap() {
-            *merge = format!("{} {}", merge[0].as_str().unwrap(), merge[1].as_str().unwrap()).into();
-        }
+        let value = lines(value);
         let expected = read_carefully(pairs.as_bytes()).unwrap();
         assert_eq!(expected.merges.len(), 6);
         for text in [&pairs, &pretty, &value.to_string(), &escaped(&pairs), &format!("\u{FEFF}{pairs}")] {
@@ -391,6 +401,12 @@ mod tests {
             let bad = good.replacen(from, to, 1);
             assert!(bad != good && read(bad.as_bytes()).is_none(), "{from} to {to}");
         }
+        // What stands where a line begins must be its quote.
+        let good_lines = lines(file()).to_string();
+        for quote in ["x", "7", "]", "{", "}", ",", "\0", " ", ""] {
+            let bad = good_lines.replacen(",\"Ġ aa", &format!(",{quote}Ġ aa"), 1);
+            assert!(bad != good_lines && read(bad.as_bytes()).is_none(), "{quote:?}");
+        }
         // A vocabulary that is elsewhere is none.
         let decoy = r#"{"version":{"vocab":{"a":0},"merges":[["a","a"]]},"model":{"vocab":{"":-7340033},"merges":[-7340034]}}"#;
         assert!(read(decoy.as_bytes()).is_none());
@@ -407,9 +423,11 @@ mod tests {
             places in prop::collection::vec((any::<prop::sample::Index>(), 0..3_usize), 1..4),
             // Most of it near the merges and the added tokens.
             late in any::<bool>(),
+            as_lines in any::<bool>(),
             with in prop::sample::select(vec!["\"", "\\", ",", ":", "0", "1", " ", "[", "]", "{", "}", "a", "Ġ", "\\u0120", "\\n", "\u{80}", ""]),
         ) {
-            let mut data = file().to_string().into_bytes();
+            let file = if as_lines { lines(file()) } else { file() };
+            let mut data = file.to_string().into_bytes();
             for (place, cut) in places {
                 let from = if late { data.len() - 300 } else { 0 };
                 let at = from + place.index(data.len() - from);
