@@ -97,7 +97,7 @@ impl Windows {
         merge: impl Fn(&[u8], &mut MergeScratch, &mut Vec<Symbol>),
     ) {
         let Self { size: mut window, share } = self;
-        let mut start = 0;
+        let (first, mut start) = (made.len(), 0);
         let mut symbols = std::mem::take(&mut scratch.window);
         let mut following = std::mem::take(&mut scratch.following);
         symbols.clear();
@@ -129,9 +129,23 @@ impl Windows {
                 end = next_end;
             } else {
                 window *= 2;
-                end = floor_boundary(piece, start.saturating_add(window));
-                symbols.clear();
-                merge(&piece[start..end], scratch, &mut symbols);
+                let mut agreed = symbols[0];
+                loop {
+                    end = floor_boundary(piece, start.saturating_add(window));
+                    symbols.clear();
+                    merge(&piece[start..end], scratch, &mut symbols);
+                    // What stands before this window was right beside the symbol that it began with. Where it begins
+                    // with another now, it takes back as much text as it has.
+                    if start == 0 || symbols[0] == agreed || window > u32::MAX as usize / 2 {
+                        break;
+                    }
+                    window *= 2;
+                    let reach = start.saturating_sub(window / 2);
+                    while start > reach && made.len() > first {
+                        agreed = made.pop().unwrap_or(agreed);
+                        start -= length_of(agreed);
+                    }
+                }
             }
         }
         made.extend_from_slice(&symbols);

@@ -222,6 +222,39 @@ proptest! {
 }
 
 #[test]
+fn a_wider_window_may_begin_with_another_symbol() {
+    // "一é一" and "é一" agree that "é" stands alone. What joins it, and the "一" before, begins after both windows.
+    let [one, e] = ["一", "é"].map(|text| text.as_bytes().to_vec());
+    let ones = [one.clone(), one.clone()].concat();
+    let tail = [e.clone(), ones.clone()].concat();
+    let whole = [one.clone(), tail.clone()].concat();
+    let pieces = [one, e, ones, tail, whole.clone()];
+    let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
+    let alphabet = Alphabet::CharactersAndBytes(Box::new(std::array::from_fn(|byte| 5000 + byte as TokenId)));
+    let spec = spec(&vocab, &[(0, 0), (1, 2), (0, 3)], None, alphabet);
+    for text in [whole.clone(), whole.repeat(3), [&pieces[0], &whole[..]].concat()] {
+        for window in 6..12 {
+            check(&text, &spec, window).unwrap();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+    /// Long tokens and short windows, which often turn out to be too short.
+    #[test]
+    fn windows_too_short_take_text_back(
+        picks in prop::collection::vec((0..50usize, 0..50usize, any::<u32>()), 4..40),
+        piece in prop::collection::vec(97..99u8, 0..60),
+        window in 2..12usize,
+    ) {
+        let picks: Vec<_> = (0..).zip(picks).map(|(at, (left, right, _))| (left, right, at)).collect();
+        let (vocab, merges, _) = vocabulary(bytes(), 97..99, &picks);
+        check(&piece, &spec(&vocab, &merges, None, Alphabet::Bytes), window)?;
+    }
+}
+
+#[test]
 fn long_runs_cross_many_windows() {
     let mut pieces = bytes();
     pieces.extend([b"aa".to_vec(), b"aaaa".to_vec()]);
