@@ -142,7 +142,8 @@ impl Trie {
 impl Greedy {
     /// `None` where greedy merging is not known to be exact, or would be slow.
     pub(super) fn new(table: &MergeTable, length_of: &dyn Fn(Symbol) -> usize) -> Option<Self> {
-        let Symbols { pairs, base, ids, order: Order::Symbols { parts, others, .. } } = &table.symbols else {
+        let Symbols { pairs, base, ids, order: Order::Symbols { parts, others, .. }, .. } = &table.symbols
+        else {
             return None;
         };
         if !matches!(table.base, Base::Bytes { .. }) {

@@ -49,8 +49,8 @@ const HEAP_WINDOWS: Windows = Windows { size: 1 << 16, share: 4 };
 const GREEDY_WINDOWS: Windows = Windows { size: 1 << 13, share: 16 };
 /// So many tokens in 64 bytes may fail to fit before the text is left to scanning.
 const PATIENCE: usize = 1;
-/// After this many bytes of long pieces, greedy merging is prepared for.
-const WORTH_GREEDY: usize = 1 << 18;
+/// After this many bytes of long pieces, greedy merging is prepared for: that takes as long as scanning them did.
+const WORTH_GREEDY: usize = 1 << 21;
 /// So many windows at most are scanned before greedy merging is tried again.
 const MOST_LEFT_OUT: u32 = 64;
 /// A byte on the heap is as much work as so many that are scanned.
@@ -284,7 +284,7 @@ impl MergeTable {
         } else if scans {
             let live = self.scan(path, piece, &mut scratch.places);
             let symbols = &scratch.places.0;
-            ids.extend(Members(live).map(|at| self.symbols.ids[symbols[at] as usize]));
+            ids.extend(Members(live).map(|at| self.symbols.id(symbols[at])));
         } else {
             self.merge_observed(piece, scratch, ids, |_| ());
         }
@@ -301,7 +301,7 @@ impl MergeTable {
     ) {
         let mut made = std::mem::take(&mut scratch.made);
         made.clear();
-        let length_of = |symbol: Symbol| length_of(self.symbols.ids[symbol as usize]);
+        let length_of = |symbol: Symbol| length_of(self.symbols.id(symbol));
         // A lost character has no length of its own, and windows go by lengths.
         let measurable = !matches!(self.base, Base::Characters { unknown: Unknown::Token(_), .. });
         let by_heap = |part: &[u8], scratch: &mut MergeScratch, made: &mut Vec<Symbol>| {
@@ -329,7 +329,7 @@ impl MergeTable {
             (Some(path), None) => self.by_scans(path, piece, length_of, scratch, &mut made),
             (None, _) => HEAP_WINDOWS.merge(piece, length_of, scratch, &mut made, by_heap),
         }
-        ids.extend(made.iter().map(|&symbol| self.symbols.ids[symbol as usize]));
+        ids.extend(made.iter().map(|&symbol| self.symbols.id(symbol)));
         scratch.made = made;
     }
 
@@ -401,7 +401,7 @@ impl MergeTable {
 
     /// The symbols that `piece` begins with: the id, the length in bytes and the kind of each.
     pub(crate) fn for_each_symbol(&self, piece: &[u8], mut visit: impl FnMut(TokenId, usize, SymbolKind)) {
-        self.for_each_base(piece, |symbol, len, kind| visit(self.symbols.ids[symbol as usize], len, kind));
+        self.for_each_base(piece, |symbol, len, kind| visit(self.symbols.id(symbol), len, kind));
     }
 
     #[inline]

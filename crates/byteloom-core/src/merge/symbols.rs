@@ -23,6 +23,8 @@ pub(super) struct Symbols {
     pub(super) pairs: PairTable,
     /// The token of each symbol.
     pub(super) ids: Vec<TokenId>,
+    /// From this symbol on, ids are in a row.
+    row: Symbol,
     /// How many there are before those that merges make.
     pub(super) base: usize,
     pub(super) order: Order,
@@ -122,7 +124,8 @@ impl Symbols {
             let (left, right) = spec.merges[place as usize];
             Error::Vocabulary(format!("merge {place} of ids {left} and {right} is given twice"))
         })?;
-        Ok(Self { pairs, ids, base, order })
+        let in_a_row = ids[base..].windows(2).all(|two| two[0].checked_add(1) == Some(two[1]));
+        Ok(Self { pairs, row: if in_a_row { base as Symbol } else { NONE }, ids, base, order })
     }
 
     /// The value of each pair of the first 256 symbols that has one.
@@ -135,6 +138,13 @@ impl Symbols {
                 }
             }
         }
+    }
+
+    /// The token of a symbol. Merges mostly make ids in a row, and then nothing far away is read.
+    #[inline]
+    pub(super) fn id(&self, symbol: Symbol) -> TokenId {
+        let read = symbol.min(self.row);
+        self.ids[read as usize] + (symbol - read)
     }
 
     /// What two symbols become: a rank in the high half, of use to compare only, and the symbol in the low half.

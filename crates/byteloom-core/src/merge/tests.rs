@@ -66,9 +66,8 @@ fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Resu
     let expected = naive(start(piece, spec), spec);
     let length_of = |id: TokenId| spec.vocab.bytes(id).map_or(1, <[u8]>::len);
     let scratch = &mut MergeScratch::default();
-    let id_of = |made: &[Symbol]| -> Vec<TokenId> {
-        made.iter().map(|&symbol| table.symbols.ids[symbol as usize]).collect()
-    };
+    let id_of =
+        |made: &[Symbol]| -> Vec<TokenId> { made.iter().map(|&symbol| table.symbols.id(symbol)).collect() };
 
     let mut ids = vec![];
     table.merge_observed(piece, scratch, &mut ids, |_| ());
@@ -103,7 +102,7 @@ fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Resu
     let mut made = vec![];
     table.by_heap(piece, &mut scratch.heap, &mut made);
     prop_assert_eq!(id_of(&made), &expected[..], "heap");
-    let length = |symbol: Symbol| length_of(table.symbols.ids[symbol as usize]);
+    let length = |symbol: Symbol| length_of(table.symbols.id(symbol));
     if let Some(greedy) = Greedy::new(&table, &length) {
         made.clear();
         assert!(greedy.merge(&table, piece, &mut vec![], &mut scratch.heap, &mut made, usize::MAX >> 20));
@@ -111,7 +110,7 @@ fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Resu
     }
     if !matches!(spec.alphabet, Alphabet::CharactersOr(_)) {
         made.clear();
-        let length_of = |symbol: Symbol| length_of(table.symbols.ids[symbol as usize]);
+        let length_of = |symbol: Symbol| length_of(table.symbols.id(symbol));
         Windows { size: window, share: 4 }.merge(
             piece,
             length_of,
@@ -349,7 +348,7 @@ fn published_vocabularies_follow_the_rule() {
         let table = MergeTable::new(&spec).unwrap();
         let cuts = table.cuts().unwrap();
         let length = |id: TokenId| spec.vocab.bytes(id).unwrap().len();
-        let symbol_length = |symbol: Symbol| length(table.symbols.ids[symbol as usize]);
+        let symbol_length = |symbol: Symbol| length(table.symbols.id(symbol));
         let greedy = Greedy::new(&table, &symbol_length).unwrap();
         let scratch = &mut MergeScratch::default();
         let mut pieces: Vec<Vec<u8>> = Vec::new();
@@ -395,7 +394,7 @@ fn published_vocabularies_follow_the_rule() {
                 assert_eq!(parts, expected, "{name} cut {:?}", piece.escape_ascii().to_string());
             }
             assert!(greedy.merge(&table, piece, &mut vec![], &mut scratch.heap, &mut made, usize::MAX >> 40));
-            let ids: Vec<TokenId> = made.iter().map(|&symbol| table.symbols.ids[symbol as usize]).collect();
+            let ids: Vec<TokenId> = made.iter().map(|&symbol| table.symbols.id(symbol)).collect();
             assert_eq!(ids, expected, "{name} greedy {:?}", piece.escape_ascii().to_string());
         }
     }
