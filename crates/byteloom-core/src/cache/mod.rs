@@ -1,10 +1,11 @@
 //! A bounded memory of pre-tokens and their ids, shared by all threads without a lock.
 //!
 //! What a pre-token needs is in one cache line of eight words, so that looking it up waits for memory once. A line
-//! holds two pre-tokens of up to 16 bytes and three ids, or one of up to 40 bytes and eight ids, as far as both fit:
+//! holds two pre-tokens of up to 16 bytes and five ids of 19 bits, or one of up to 40 bytes and 15 ids of 21 bits, as
+//! far as both fit:
 //!
 //! ```text
-//! header | key key ids | key key ids | third ids of both
+//! header | key key ids | key key ids | rest of the ids of both
 //! header | key key key … ids ids
 //! ```
 //!
@@ -35,13 +36,18 @@ pub use key::{Key, MAX_KEY};
 /// The memory a tokenizer uses for remembered pre-tokens unless asked otherwise.
 pub const DEFAULT_CACHE_BYTES: usize = 64 << 20;
 
-const MAX_IDS: usize = 8;
+const MAX_IDS: usize = 15;
 const LINE_BYTES: usize = 64;
 const SMALLEST_TABLE: usize = 1 << 18;
 const LEVELS: usize = 8;
 /// What shares a line with another has at most this many bytes and ids.
 const HALF_KEY: u64 = 16;
-const HALF_IDS: usize = 3;
+const HALF_IDS: usize = 5;
+/// Ids are this long in bits, the first one lowest.
+const HALF_BITS: u32 = 19;
+const LONG_BITS: u32 = 21;
+/// A long entry has so many in a word.
+const PACKED: usize = 3;
 
 const WORDS: usize = 7;
 
@@ -102,7 +108,12 @@ impl Header {
 
 /// Whether an entry takes a line of its own.
 fn is_long(key: &Key, ids: &[TokenId]) -> bool {
-    key.len > HALF_KEY || ids.len() > HALF_IDS
+    key.len > HALF_KEY || ids.len() > HALF_IDS || exceed(ids, HALF_BITS)
+}
+
+/// Whether any of `ids` takes more bits than these.
+fn exceed(ids: &[TokenId], bits: u32) -> bool {
+    ids.iter().fold(0, |all, id| all | id) >> bits != 0
 }
 
 /// A table, or its size in bytes until it is needed.
@@ -215,8 +226,8 @@ impl Cache {
     /// Remembers the ids of `key`, unless they are too many or another thread is writing the same line.
     #[inline]
     pub fn insert(&self, key: &Key, ids: &[TokenId]) {
-        let fits = key.len <= MAX_KEY as u64 && key.word_count() + ids.len().div_ceil(2) <= WORDS;
-        if ids.len() > MAX_IDS || ids.is_empty() || !fits {
+        let fits = key.len <= MAX_KEY as u64 && key.word_count() + ids.len().div_ceil(PACKED) <= WORDS;
+        if ids.len() > MAX_IDS || ids.is_empty() || !fits || exceed(ids, LONG_BITS) {
             return;
         }
         let newest = self.newest.load(Ordering::Relaxed);
@@ -322,11 +333,16 @@ impl Line {
         // An empty half has no length, and so has the second one beside a long entry.
         let half = usize::from(second);
         let mut count = if first | second { header.counts[half] } else { 0 };
-        let pair = if second { self.word(5) } else { self.word(2) };
-        (ids[0], ids[1]) = (pair as TokenId, (pair >> 32) as TokenId);
-        ids[2] = (self.word(6) >> (32 * half)) as TokenId;
+        let low = if second { self.word(5) } else { self.word(2) };
+        let packed = u128::from(low) | u128::from((self.word(6) >> (32 * half)) as u32) << 64;
+        for (at, id) in (0..).zip(&mut ids[..HALF_IDS]) {
+            *id = (packed >> (HALF_BITS * at)) as TokenId & ((1 << HALF_BITS) - 1);
+        }
         if header.long {
             count = self.get_long(header, key, ids);
+        }
+        if count == 1 {
+            ids[1] = TokenId::MAX;
         }
         // Everything above was read while this version stood, or it is not used.
         fence(Ordering::Acquire);
@@ -386,13 +402,12 @@ impl Line {
         } else {
             (key.hash & 1) as usize
         };
-        let id = |at: usize| u64::from(ids.get(at).copied().unwrap_or(TokenId::MAX));
+        let packed = ids.iter().rev().fold(0, |packed: u128, &id| packed << HALF_BITS | u128::from(id));
         self.set(3 * half, key.words[0]);
         self.set(3 * half + 1, key.words[1]);
-        self.set(3 * half + 2, id(0) | id(1) << 32);
-        let [low, high] = halves(self.word(6));
-        let third = if half == 0 { [id(2), u64::from(high)] } else { [u64::from(low), id(2)] };
-        self.set(6, third[0] | third[1] << 32);
+        self.set(3 * half + 2, packed as u64);
+        let (shift, rest) = (32 * half as u32, (packed >> 64) as u64);
+        self.set(6, self.word(6) & !(u64::from(u32::MAX) << shift) | rest << shift);
         header.lengths[half] = key.len;
         header.counts[half] = ids.len();
     }
@@ -403,11 +418,14 @@ impl Line {
         let same = header.lengths[0] == key.len && (0..key_words).all(|at| self.word(at) == key.words[at]);
         let count = header.counts[0];
         // No entry is longer than a line, whatever bits a header has.
-        if !same || key_words + count.div_ceil(2) > WORDS {
+        if !same || key_words + count.div_ceil(PACKED) > WORDS {
             return 0;
         }
-        for (at, pair) in ids.chunks_exact_mut(2).take(count.div_ceil(2)).enumerate() {
-            pair.copy_from_slice(&halves(self.word(key_words + at)));
+        for (at, packed) in ids.chunks_exact_mut(PACKED).take(count.div_ceil(PACKED)).enumerate() {
+            let word = self.word(key_words + at);
+            for (at, id) in (0..).zip(packed) {
+                *id = (word >> (LONG_BITS * at)) as TokenId & ((1 << LONG_BITS) - 1);
+            }
         }
         count
     }
@@ -417,17 +435,12 @@ impl Line {
         for (at, &word) in key.words[..key_words].iter().enumerate() {
             self.set(at, word);
         }
-        for (at, pair) in ids.chunks(2).enumerate() {
-            let high = u64::from(pair.get(1).copied().unwrap_or(TokenId::MAX)) << 32;
-            self.set(key_words + at, high | u64::from(pair[0]));
+        for (at, ids) in ids.chunks(PACKED).enumerate() {
+            let packed = ids.iter().rev().fold(0, |packed, &id| packed << LONG_BITS | u64::from(id));
+            self.set(key_words + at, packed);
         }
         *header = Header { long: true, lengths: [key.len, 0], counts: [ids.len(), 0], ..*header };
     }
-}
-
-#[inline]
-fn halves(word: u64) -> [TokenId; 2] {
-    [word as TokenId, (word >> 32) as TokenId]
 }
 
 #[cfg(test)]
@@ -502,7 +515,7 @@ mod tests {
                 let fits = if length <= 16 {
                     count <= MAX_IDS
                 } else {
-                    length.div_ceil(8) + count.div_ceil(2) <= WORDS
+                    length.div_ceil(8) + count.div_ceil(PACKED) <= WORDS
                 };
                 let known = get(&cache, &key(&piece));
                 assert_eq!(
@@ -514,6 +527,27 @@ mod tests {
                 let mut other = piece;
                 other[length - 1] ^= 0x80;
                 assert_eq!(get(&cache, &key(&other)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_single_id_has_none_behind_it_and_large_ids_are_whole_or_not_there() {
+        let cache = Cache::new(1 << 20);
+        let mut known = [0; MAX_IDS];
+        for length in 1..=MAX_KEY {
+            for count in 1..=MAX_IDS {
+                for bits in [1, HALF_BITS - 1, HALF_BITS, LONG_BITS - 1, LONG_BITS, 31] {
+                    let ids: Vec<TokenId> = (0..count as TokenId).map(|at| 1 << bits | at).collect();
+                    let piece = vec![b'a' + count as u8; length];
+                    let piece = [&[bits as u8], &piece[1..]].concat();
+                    cache.insert(&key(&piece), &ids);
+                    let fits = count <= MAX_IDS && length.div_ceil(8) + count.div_ceil(PACKED) <= WORDS;
+                    let found = cache.get(&key(&piece), &mut known);
+                    assert_eq!(found, if fits && bits < LONG_BITS { count } else { 0 });
+                    assert_eq!(known[..found], ids[..found]);
+                    assert!(found != 1 || known[1] == TokenId::MAX);
+                }
             }
         }
     }

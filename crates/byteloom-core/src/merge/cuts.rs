@@ -27,8 +27,9 @@ const LATELY_BITS: u32 = 13;
 /// The boundaries of characters that no token crosses.
 #[derive(Clone, Debug)]
 pub struct SafeCuts {
-    /// By the two bytes at a boundary: bit `4 * (tail - 1) + head - 1` for each pair of lengths that occurs there.
-    shapes: Box<[u16]>,
+    /// By the two bytes at a boundary: bit `4 * (tail - 1) + head - 1`, a *shape*, for each pair of lengths that occurs
+    /// there.
+    shapes: Box<[[u16; 256]; 256]>,
     filter: Box<[u32]>,
     shift: u32,
     /// The same for two ASCII characters: a bit by the second in the number of the first.
@@ -47,16 +48,13 @@ const fn possible(left: usize, right: usize) -> u16 {
     shapes
 }
 
-const POSSIBLE: [[u16; LONGEST + 1]; LONGEST + 1] = {
-    let mut table = [[0; LONGEST + 1]; LONGEST + 1];
-    let mut left = 1;
-    while left <= LONGEST {
-        let mut right = 1;
-        while right <= LONGEST {
-            table[left][right] = possible(left, right);
-            right += 1;
-        }
-        left += 1;
+/// By the shape of two whole characters: the shapes that their parts may have.
+const OF_PARTS: [u16; LONGEST * LONGEST] = {
+    let mut table = [0; LONGEST * LONGEST];
+    let mut shape = 0;
+    while shape < table.len() {
+        table[shape] = possible(shape / LONGEST + 1, shape % LONGEST + 1) & !(1 << shape);
+        shape += 1;
     }
     table
 };
@@ -85,7 +83,7 @@ impl SafeCuts {
 
     /// The boundaries that no token of `vocab` crosses.
     pub fn new(vocab: &Vocabulary) -> Self {
-        let mut shapes = vec![0u16; 1 << 16].into_boxed_slice();
+        let mut shapes: Box<[[u16; 256]; 256]> = bytemuck::zeroed_box();
         let mut pairs = Vec::new();
         // Most pairs occur many times: those that were met lately are not collected again.
         let mut lately = vec![None; 1 << LATELY_BITS].into_boxed_slice();
@@ -95,9 +93,9 @@ impl SafeCuts {
                 if token[at] & 0xC0 == 0x80 {
                     continue;
                 }
-                let bytes = usize::from(token[at - 1]) << 8 | usize::from(token[at]);
+                let shapes = &mut shapes[usize::from(token[at - 1])][usize::from(token[at])];
                 if token[at - 1] < 0x80 && token[at] < 0x80 {
-                    shapes[bytes] |= 1;
+                    *shapes |= 1;
                     continue;
                 }
                 let mut start = at - 1;
@@ -108,7 +106,7 @@ impl SafeCuts {
                 if at - start > LONGEST {
                     continue;
                 }
-                shapes[bytes] |= 1 << (4 * (at - start - 1) + end - at - 1);
+                *shapes |= 1 << (4 * (at - start - 1) + end - at - 1);
                 let hash = hash(number(&token[start..at]), number(&token[at..end]));
                 let met = &mut lately[(hash >> (32 - LATELY_BITS)) as usize];
                 if *met != Some(hash) {
@@ -129,7 +127,7 @@ impl SafeCuts {
         }
         let mut ascii = Box::new([0; 128]);
         for (first, bits) in ascii.iter_mut().enumerate() {
-            let row = &shapes[first << 8..][..128];
+            let row = &shapes[first][..128];
             *bits = row.iter().rev().fold(0, |bits: u128, &shapes| bits << 1 | u128::from(shapes & 1));
         }
         Self { shapes, filter, shift, ascii }
@@ -145,20 +143,18 @@ impl SafeCuts {
     /// characters, without a branch.
     #[inline]
     fn may_cross(&self, left: Character, right: Character) -> bool {
-        let bytes = left.tail(1) << 8 | right.head(1);
-        let shapes = u32::from(self.shapes[bytes as usize & 0xFFFF]);
-        let shape = (4 * left.len + right.len).wrapping_sub(5) & 15;
-        let is_ascii = left.len + right.len == 2;
+        let shapes = self.shapes[left.number as usize & 255][right.first as usize];
+        let shape = (4 * left.len + right.len).wrapping_sub(5) as usize % OF_PARTS.len();
+        let is_ascii = shape == 0;
         let crosses = (shapes >> shape & 1 != 0) & (is_ascii | self.may_occur(left.number, right.number));
-        let possible = POSSIBLE[left.len as usize % 5][right.len as usize % 5];
-        let others = shapes & u32::from(possible) & !(1 << shape);
+        let of_parts = shapes & OF_PARTS[shape];
         // Of boundaries in Chinese and Japanese, one in twenty goes there.
-        crosses || others != 0 && self.may_cross_partly(left, right, others)
+        crosses || of_parts != 0 && self.may_cross_partly(left, right, of_parts)
     }
 
     /// Whether a token crosses it with parts of the characters, of the lengths that `shapes` names.
     #[inline(never)]
-    fn may_cross_partly(&self, left: Character, right: Character, mut shapes: u32) -> bool {
+    fn may_cross_partly(&self, left: Character, right: Character, mut shapes: u16) -> bool {
         while shapes != 0 {
             let shape = shapes.trailing_zeros();
             if self.may_occur(left.tail(shape / 4 + 1), right.head(shape % 4 + 1)) {
@@ -244,11 +240,12 @@ fn starts(block: &[u8]) -> u64 {
     starts
 }
 
-/// A character: its bytes as a number, the last one lowest, and how many they are.
+/// A character: its bytes as a number, the last one lowest, how many they are, and the first one.
 #[derive(Clone, Copy, Debug)]
 struct Character {
     number: u32,
     len: u32,
+    first: u8,
 }
 
 impl Character {
@@ -262,7 +259,7 @@ impl Character {
         };
         // By the upper half of its first byte.
         let len = (0x4322_1111_1111_1111_u64 >> (word >> 28 << 2)) as u32 & 7;
-        Self { number: word >> (32 - 8 * len), len }
+        Self { number: word >> (32 - 8 * len), len, first: (word >> 24) as u8 }
     }
 
     /// Its last bytes.
