@@ -537,10 +537,9 @@ mod tests {
         let mut known = [0; MAX_IDS];
         for length in 1..=MAX_KEY {
             for count in 1..=MAX_IDS {
-                for bits in [1, HALF_BITS - 1, HALF_BITS, LONG_BITS - 1, LONG_BITS, 31] {
+                for (row, bits) in (0..).zip([1, HALF_BITS - 1, HALF_BITS, LONG_BITS - 1, LONG_BITS, 31]) {
                     let ids: Vec<TokenId> = (0..count as TokenId).map(|at| 1 << bits | at).collect();
-                    let piece = vec![b'a' + count as u8; length];
-                    let piece = [&[bits as u8], &piece[1..]].concat();
+                    let piece = vec![16 * row + count as u8; length];
                     cache.insert(&key(&piece), &ids);
                     let fits = count <= MAX_IDS && length.div_ceil(8) + count.div_ceil(PACKED) <= WORDS;
                     let found = cache.get(&key(&piece), &mut known);
