@@ -43,10 +43,10 @@ const LEVELS: usize = 8;
 /// What shares a line with another has at most this many bytes and ids.
 const HALF_KEY: u64 = 16;
 const HALF_IDS: usize = 5;
-/// Ids are this long in bits, the first one lowest.
+/// The bits of an id in half a line, and in an entry that has a line of its own. The first id is the lowest.
 const HALF_BITS: u32 = 19;
 const LONG_BITS: u32 = 21;
-/// A long entry has so many in a word.
+/// A word of a long entry holds so many ids.
 const PACKED: usize = 3;
 
 const WORDS: usize = 7;
@@ -541,7 +541,7 @@ mod tests {
                     let ids: Vec<TokenId> = (0..count as TokenId).map(|at| 1 << bits | at).collect();
                     let piece = vec![16 * row + count as u8; length];
                     cache.insert(&key(&piece), &ids);
-                    let fits = count <= MAX_IDS && length.div_ceil(8) + count.div_ceil(PACKED) <= WORDS;
+                    let fits = length.div_ceil(8) + count.div_ceil(PACKED) <= WORDS;
                     let found = cache.get(&key(&piece), &mut known);
                     assert_eq!(found, if fits && bits < LONG_BITS { count } else { 0 });
                     assert_eq!(known[..found], ids[..found]);

@@ -86,8 +86,9 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// Appends the symbols of `piece`, merged in windows: see the head of this module. A window begins at the boundary
-    /// of two symbols that leaves a part of the one before it, one in `share`, for both to agree in.
+    /// Appends the symbols of `piece`, merged in windows: see the head of the module above. A window begins at the
+    /// boundary of two symbols that leaves a part of the one before it, one in `share`, for both to agree in. Where they
+    /// do not, the one before is made again, wider; it must begin with the symbol that was agreed on, or takes back text.
     pub(super) fn merge(
         self,
         piece: &[u8],

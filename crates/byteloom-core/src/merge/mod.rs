@@ -49,7 +49,7 @@ const HEAP_WINDOWS: Windows = Windows { size: 1 << 16, share: 4 };
 const GREEDY_WINDOWS: Windows = Windows { size: 1 << 13, share: 16 };
 /// So many tokens in 64 bytes may fail to fit before the text is left to scanning.
 const PATIENCE: usize = 1;
-/// After this many bytes of long pieces, greedy merging is prepared for: that takes as long as scanning them did.
+/// After this many bytes of long pieces, greedy merging is prepared for: that takes about as long as scanning them did.
 const WORTH_GREEDY: usize = 1_000_000;
 /// So many windows at most are scanned before greedy merging is tried again.
 const MOST_LEFT_OUT: u32 = 64;

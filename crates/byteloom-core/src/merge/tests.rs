@@ -272,6 +272,32 @@ fn long_runs_cross_many_windows() {
 }
 
 #[test]
+fn a_megabyte_is_merged_from_the_left_as_it_is_by_heaps() {
+    let mut pieces = bytes();
+    pieces.extend([b"aa".to_vec(), b"ab".to_vec(), b"aaaa".to_vec(), b"abaa".to_vec(), b"cab".to_vec()]);
+    let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
+    let table = table(&vocab, &[(97, 97), (97, 98), (256, 256), (257, 256), (99, 257)]).unwrap();
+    // Letters that look random, and runs of one.
+    let mut state = 1_u32;
+    let text: Vec<u8> = (0..WORTH_GREEDY)
+        .map(|at| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if at % 5000 < 1000 { b'a' } else { b'a' + (state >> 24) as u8 % 3 }
+        })
+        .collect();
+    let ids_by = |path| {
+        let mut ids = Vec::new();
+        let length_of = |id: TokenId| pieces[id as usize].len();
+        table.merge_by(path, &text, length_of, &mut MergeScratch::default(), &mut ids);
+        ids
+    };
+    assert!(table.long.greedy.get().is_none());
+    let from_the_left = ids_by(Path::best());
+    assert!(table.long.greedy.get().is_some_and(Option::is_some));
+    assert!(from_the_left == ids_by(Path::Plain));
+}
+
+#[test]
 fn merges_of_one_token_apart_in_the_list_keep_their_ranks() {
     // "abc" is made in two ways, and only the later one can happen.
     let mut pieces = bytes();
