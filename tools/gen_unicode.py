@@ -132,6 +132,17 @@ pub(super) static BYTES: [u8; 256] = {{
     table
 }};
 
+/// The class flags of scalars below 0x800, which have at most two bytes.
+pub(super) static OF_TWO: [u8; 0x800] = {{
+    let mut table = [0; 0x800];
+    let mut scalar = 0;
+    while scalar < table.len() {{
+        table[scalar] = BLOCKS[INDEX[scalar >> 7] as usize][scalar & 0x7F];
+        scalar += 1;
+    }}
+    table
+}};
+
 #[rustfmt::skip]
 static INDEX: [u8; {len(index)}] = [
 {rows(index, " " * 4)}

@@ -40,6 +40,17 @@ pub(super) static BYTES: [u8; 256] = {
     table
 };
 
+/// The class flags of scalars below 0x800, which have at most two bytes.
+pub(super) static OF_TWO: [u8; 0x800] = {
+    let mut table = [0; 0x800];
+    let mut scalar = 0;
+    while scalar < table.len() {
+        table[scalar] = BLOCKS[INDEX[scalar >> 7] as usize][scalar & 0x7F];
+        scalar += 1;
+    }
+    table
+};
+
 #[rustfmt::skip]
 static INDEX: [u8; 8704] = [
     0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,34,35,36,

@@ -176,9 +176,11 @@ fn common(block: &[u8; BLOCK_BYTES]) -> Common {
 /// is no branch.
 #[target_feature(enable = "avx2,popcnt")]
 fn push_places(ends: &mut Vec<u32>, base: u32, bits: u64) {
-    push_bytes(ends, bits, |byte, first| {
+    let mut base = _mm256_set1_epi32(base.cast_signed());
+    push_bytes(ends, bits, |byte| {
         let places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(PLACES[byte as usize].cast_signed()));
-        let base = _mm256_set1_epi32(base.wrapping_add(first).cast_signed());
-        bytemuck::cast(_mm256_add_epi32(places, base))
+        let here = _mm256_add_epi32(places, base);
+        base = _mm256_add_epi32(base, _mm256_set1_epi32(8));
+        bytemuck::cast(here)
     });
 }

@@ -2,7 +2,7 @@
 
 use super::Kernel;
 use super::masks::{BLOCK_BYTES, Classes, Letters, Masks};
-use crate::pretokenize::unicode::{LETTER, LOWER, PY_WORD, UPPER, flags};
+use crate::pretokenize::unicode::{LETTER, LOWER, OF_TWO, PY_WORD, UPPER, flags};
 use crate::utf8::scalar;
 
 /// A character that reaches into the next block.
@@ -78,8 +78,7 @@ fn paint_block<C: Classes, K: Kernel>(
     }
     while left != 0 {
         let place = left.trailing_zeros();
-        let (scalar, length) = scalar(text, base + place as usize);
-        let found = flags(scalar);
+        let (found, length) = flags_at(text, base + place as usize);
         let ones = (1_u64 << length) - 1;
         let bytes = ones << place;
         C::paint(masks, bytes, found);
@@ -90,4 +89,29 @@ fn paint_block<C: Classes, K: Kernel>(
         }
     }
     masks.inner = inner;
+}
+
+/// The flags of the character at a place, and its length; the commonest ones are told by few instructions.
+#[inline(always)]
+fn flags_at(text: &[u8], at: usize) -> (u8, usize) {
+    let Some(bytes) = text.get(at..).and_then(|rest| rest.first_chunk()) else {
+        return flags_of_any(text, at);
+    };
+    let word = u32::from_le_bytes(*bytes);
+    let tail = |byte: u32| word >> (8 * byte) & 0x3F;
+    // The lead byte and those that continue it, and no form longer than it need be.
+    if word & 0xC0E0 == 0x80C0 && word & 0x1E != 0 {
+        return (OF_TWO[((word & 0x1F) << 6 | tail(1)) as usize], 2);
+    }
+    let scalar = (word & 0x0F) << 12 | tail(1) << 6 | tail(2);
+    if word & 0x00C0_C0F0 == 0x0080_80E0 && scalar >= 0x800 && scalar & 0xF800 != 0xD800 {
+        return (flags(scalar), 3);
+    }
+    flags_of_any(text, at)
+}
+
+#[inline(never)]
+fn flags_of_any(text: &[u8], at: usize) -> (u8, usize) {
+    let (scalar, length) = scalar(text, at);
+    (flags(scalar), length)
 }

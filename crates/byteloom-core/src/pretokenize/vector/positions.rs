@@ -38,20 +38,23 @@ static COUNTS: [u8; 256] = {
 /// Appends `base` plus the place of each set bit.
 #[inline(always)]
 pub(super) fn push(ends: &mut Vec<u32>, base: u32, bits: u64) {
-    push_bytes(ends, bits, |byte, first| {
-        PLACES[byte as usize].to_le_bytes().map(|place| base.wrapping_add(first + u32::from(place)))
+    let mut base = base;
+    push_bytes(ends, bits, |byte| {
+        let here = PLACES[byte as usize].to_le_bytes().map(|place| base.wrapping_add(u32::from(place)));
+        base = base.wrapping_add(8);
+        here
     });
 }
 
 /// Appends a number for each set bit: `eight` gives those of a byte of `bits`, and numbers that do not count behind
-/// them, given the byte and its first place.
+/// them. It is asked for one byte after the other.
 #[inline(always)]
-pub(super) fn push_bytes(ends: &mut Vec<u32>, bits: u64, eight: impl Fn(u8, u32) -> [u32; 8]) {
+pub(super) fn push_bytes(ends: &mut Vec<u32>, bits: u64, mut eight: impl FnMut(u8) -> [u32; 8]) {
     ends.reserve(ROOM);
     let length = ends.len();
     let mut count = 0;
-    for (part, byte) in (0_u32..).zip(bits.to_le_bytes()) {
-        let numbers = eight(byte, 8 * part);
+    for byte in bits.to_le_bytes() {
+        let numbers = eight(byte);
         // SAFETY: the bytes before have eight bits each at most, so these eight end within 64 numbers of `length`;
         // `reserve` made room for them.
         unsafe { ends.as_mut_ptr().add(length + count).cast::<[u32; 8]>().write_unaligned(numbers) }
