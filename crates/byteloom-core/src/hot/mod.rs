@@ -19,6 +19,8 @@ pub(crate) const MAX_LENGTH: usize = 12;
 /// 256 KiB: half as much misses half as often again, and twice as much is all of some processors' L2.
 const SLOT_BITS: u32 = 14;
 const SLOTS: usize = 1 << SLOT_BITS;
+/// The bits of a hash that are the place of a slot, in bytes.
+const PLACE: u32 = (SLOTS as u32 - 1) << 4;
 
 /// A slot as words: three of the pre-token, then its length in the high 4 bits, [`SECOND`], and the first id.
 type Slot = [u32; 4];
@@ -74,7 +76,7 @@ pub(crate) struct Found {
     /// For each pre-token its second id, or [`NO_SECOND`].
     pub(crate) second: [TokenId; GROUP],
     /// For each pre-token what its place comes from.
-    hashes: [u32; GROUP],
+    places: [u32; GROUP],
     /// The numbers of those that the tier does not hold, `missing` of them, and room to write eight at a time.
     misses: [u16; GROUP + 8],
     missing: usize,
@@ -82,7 +84,7 @@ pub(crate) struct Found {
 
 impl Default for Found {
     fn default() -> Self {
-        Self { first: [0; GROUP], second: [0; GROUP], hashes: [0; GROUP], misses: [0; GROUP + 8], missing: 0 }
+        Self { first: [0; GROUP], second: [0; GROUP], places: [0; GROUP], misses: [0; GROUP + 8], missing: 0 }
     }
 }
 
@@ -94,11 +96,11 @@ impl Found {
     }
 }
 
-/// The high bits of a hash are the best mixed.
+/// The number of the slot, from what its place in bytes is cut from.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one instruction")]
 fn place_of(hash: u32) -> usize {
-    (hash >> (32 - SLOT_BITS)) as usize
+    ((hash & PLACE) >> 4) as usize
 }
 
 /// The 16 bytes of `text` from `start` on, with zeros behind its end.
@@ -156,7 +158,7 @@ impl HotTier {
     }
 
     fn look_up_plainly(&self, text: &[u8], start: u32, ends: &[u32], found: &mut Found) {
-        let Found { first, second, hashes, misses, missing } = found;
+        let Found { first, second, places, misses, missing } = found;
         *missing = 0;
         let mut from = start;
         for (number, &end) in ends.iter().enumerate() {
@@ -167,7 +169,7 @@ impl HotTier {
             let same = slot[..3] == key[..3] && (slot[3] ^ key[3]) & KEY_PART == 0;
             first[number] = slot[3] & (ID_LIMIT - 1);
             second[number] = if slot[3] & SECOND == 0 { NO_SECOND } else { self.seconds[place] };
-            hashes[number] = hash;
+            places[number] = hash;
             misses[*missing & (GROUP - 1)] = number as u16;
             *missing += usize::from(!same);
             from = end;
@@ -190,7 +192,7 @@ impl HotTier {
             return;
         }
         let has_second = if second == NO_SECOND { 0 } else { SECOND };
-        let place = place_of(found.hashes[number & (GROUP - 1)]);
+        let place = place_of(found.places[number & (GROUP - 1)]);
         let [a, b, c] = words;
         self.slots[place] = AlignedSlot([a, b, c, (length as u32) << LENGTH_SHIFT | has_second | first]);
         self.seconds[place] = second;
