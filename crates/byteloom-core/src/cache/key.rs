@@ -5,8 +5,9 @@ pub const MAX_KEY: usize = 40;
 pub(super) const KEY_WORDS: usize = MAX_KEY / 8;
 
 /// A pre-token as it is looked up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Zeroable)]
 pub struct Key {
+    /// Behind the bytes of a short one, anything: only [`Self::word_count`] of them count, and two at least.
     pub(super) words: [u64; KEY_WORDS],
     pub(super) len: u64,
     pub(super) hash: u64,
@@ -17,16 +18,27 @@ impl Key {
     /// [`MAX_KEY`] bytes.
     #[inline]
     pub fn new(text: &[u8], start: usize, length: usize) -> Self {
+        let mut key = Self { words: [0; KEY_WORDS], len: 0, hash: 0 };
+        key.set(text, start, length);
+        key
+    }
+
+    /// Makes it the key of another pre-token: see [`Self::new`]. Word by word, where it stands: of a key that is put
+    /// together and then moved, the processor would wait for the words to be written.
+    #[inline]
+    pub(crate) fn set(&mut self, text: &[u8], start: usize, length: usize) {
         match text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
             // Almost all are short, and not at the end of their text.
             Some(bytes) if length <= 16 => {
                 let [low, high]: [[u8; 8]; 2] = bytemuck::cast(*bytes);
                 let [keep_low, keep_high] = KEPT[length];
                 let (low, high) = (u64::from_le_bytes(low) & keep_low, u64::from_le_bytes(high) & keep_high);
-                let len = length as u64;
-                Self { words: [low, high, 0, 0, 0], len, hash: hash(low, high, len) }
+                self.words[0] = low;
+                self.words[1] = high;
+                self.len = length as u64;
+                self.hash = hash(low, high, self.len);
             }
-            _ => Self::padded(text, start, length),
+            _ => *self = Self::padded(text, start, length),
         }
     }
 
@@ -90,7 +102,7 @@ static KEPT: [[u64; 2]; 17] = {
 
 #[inline]
 fn hash(low: u64, high: u64, len: u64) -> u64 {
-    fold(fold(low ^ 0x9E37_79B9_7F4A_7C15, high ^ 0xD1B5_4A32_D192_ED03), len ^ 0x8CB9_2BA7_2F3D_8DD7)
+    fold(low ^ 0x9E37_79B9_7F4A_7C15, high ^ len << 56 ^ 0xD1B5_4A32_D192_ED03)
 }
 
 #[inline]

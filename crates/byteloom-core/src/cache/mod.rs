@@ -58,8 +58,18 @@ struct Line {
     words: [AtomicU64; WORDS],
 }
 
-/// The bit of a header that says that an entry stands beside.
+// Of a header: of each entry its length and above it how many ids it has, then these bits, and the version.
+const MOST_LENGTH: u64 = 63;
+const COUNT_SHIFT: usize = 6;
+const MOST_COUNT: u64 = 15;
+const ENTRY_BITS: usize = 10;
+/// The line holds one long entry.
+const LONG: u64 = 1 << 20;
+/// An entry that belongs here stands beside.
 const BESIDE: u64 = 1 << 21;
+const VERSION_SHIFT: u32 = 22;
+/// The version is odd.
+const BUSY: u64 = 1 << VERSION_SHIFT;
 
 /// What a header says: the version, whether the line holds one long entry, whether an entry that belongs here stands
 /// beside, and the lengths and numbers of ids of its entries. No entry has no ids.
@@ -76,19 +86,19 @@ impl Header {
     #[inline]
     fn unpack(word: u64) -> Self {
         Self {
-            version: word >> 22,
-            long: word >> 20 & 1 == 1,
+            version: word >> VERSION_SHIFT,
+            long: word & LONG != 0,
             beside: word & BESIDE != 0,
-            lengths: [word & 63, word >> 10 & 63],
-            counts: [(word >> 6 & 15) as usize, (word >> 16 & 15) as usize],
+            lengths: [word & MOST_LENGTH, word >> ENTRY_BITS & MOST_LENGTH],
+            counts: [0, ENTRY_BITS].map(|shift| (word >> (shift + COUNT_SHIFT) & MOST_COUNT) as usize),
         }
     }
 
     #[inline]
     fn pack(self) -> u64 {
-        let entry = |at: usize| self.lengths[at] | (self.counts[at] as u64) << 6;
-        let flags = u64::from(self.long) << 20 | if self.beside { BESIDE } else { 0 };
-        self.version << 22 | flags | entry(1) << 10 | entry(0)
+        let entry = |at: usize| self.lengths[at] | (self.counts[at] as u64) << COUNT_SHIFT;
+        let flags = if self.long { LONG } else { 0 } | if self.beside { BESIDE } else { 0 };
+        self.version << VERSION_SHIFT | flags | entry(1) << ENTRY_BITS | entry(0)
     }
 
     /// Whether an entry can be written without driving out another.
@@ -321,33 +331,40 @@ impl Table {
 
 impl Line {
     /// See [`Cache::get`]. Which of two entries it is, is no branch.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "part of a hot loop, and small where it is")]
     fn get(&self, key: &Key, ids: &mut Ids) -> usize {
         let word = self.header.load(Ordering::Acquire);
-        let header = Header::unpack(word);
-        let holds = |half: usize| {
-            let differs = (self.word(3 * half) ^ key.words[0]) | (self.word(3 * half + 1) ^ key.words[1]);
-            differs | (header.lengths[half] ^ key.len) == 0
-        };
-        let (first, second) = (holds(0), holds(1));
-        // An empty half has no length, and so has the second one beside a long entry.
-        let half = usize::from(second);
-        let mut count = if first | second { header.counts[half] } else { 0 };
-        let low = if second { self.word(5) } else { self.word(2) };
-        let packed = u128::from(low) | u128::from((self.word(6) >> (32 * half)) as u32) << 64;
-        for (at, id) in (0..).zip(&mut ids[..HALF_IDS]) {
-            *id = (packed >> (HALF_BITS * at)) as TokenId & ((1 << HALF_BITS) - 1);
-        }
-        if header.long {
-            count = self.get_long(header, key, ids);
-        }
-        if count == 1 {
-            ids[1] = TokenId::MAX;
-        }
+        let count =
+            if word & LONG == 0 { self.get_half(word, key, ids) } else { self.get_long(word, key, ids) };
         // Everything above was read while this version stood, or it is not used.
         fence(Ordering::Acquire);
-        let stands = !header.busy() && self.header.load(Ordering::Relaxed) == word;
+        let stands = word & BUSY == 0 && self.header.load(Ordering::Relaxed) == word;
         if stands { count } else { 0 }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the same")]
+    fn get_half(&self, header: u64, key: &Key, ids: &mut Ids) -> usize {
+        // An empty half has no length.
+        let holds = |half: usize| {
+            let differs = (self.word(3 * half) ^ key.words[0]) | (self.word(3 * half + 1) ^ key.words[1]);
+            differs | (header >> (ENTRY_BITS * half) & MOST_LENGTH ^ key.len) == 0
+        };
+        let (first, second) = (holds(0), holds(1));
+        let half = usize::from(second);
+        let count = if first | second { header >> (ENTRY_BITS * half + COUNT_SHIFT) & MOST_COUNT } else { 0 };
+        let low = if second { self.word(5) } else { self.word(2) };
+        let id = |packed: u64| packed as TokenId & ((1 << HALF_BITS) - 1);
+        ids[0] = id(low);
+        ids[1] = if count == 1 { TokenId::MAX } else { id(low >> HALF_BITS) };
+        if count > 2 {
+            let rest = self.word(6) >> (32 * half);
+            ids[2] = id(low >> (2 * HALF_BITS));
+            ids[3] = id(low >> (3 * HALF_BITS) | rest << (64 - 3 * HALF_BITS));
+            ids[4] = id((rest << 32 >> 32) >> (4 * HALF_BITS - 64));
+        }
+        count as usize
     }
 
     /// Notes that an entry which belongs here stands beside, unless another thread is writing.
@@ -413,7 +430,8 @@ impl Line {
     }
 
     #[inline(never)]
-    fn get_long(&self, header: Header, key: &Key, ids: &mut Ids) -> usize {
+    fn get_long(&self, header: u64, key: &Key, ids: &mut Ids) -> usize {
+        let header = Header::unpack(header);
         let key_words = key.word_count();
         let same = header.lengths[0] == key.len && (0..key_words).all(|at| self.word(at) == key.words[at]);
         let count = header.counts[0];
@@ -426,6 +444,9 @@ impl Line {
             for (at, id) in (0..).zip(packed) {
                 *id = (word >> (LONG_BITS * at)) as TokenId & ((1 << LONG_BITS) - 1);
             }
+        }
+        if count == 1 {
+            ids[1] = TokenId::MAX;
         }
         count
     }
