@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use byteloom_core::format::tiktoken;
-use byteloom_core::merge::{MergeScratch, MergeTable, SafeCuts};
+use byteloom_core::merge::{Ends, MergeScratch, MergeTable, SafeCuts};
 use byteloom_core::spec::TokenizerSpec;
 use byteloom_core::token::TokenId;
 use byteloom_core::tokenizer::Tokenizer;
@@ -146,7 +146,7 @@ fn main() {
                 .iter()
                 .map(|piece| piece.iter().filter(|&&byte| byte & 0xC0 != 0x80).count().saturating_sub(1))
                 .sum();
-            let (mut ends, mut found) = (Vec::new(), 0);
+            let (mut ends, mut found) = (Ends::default(), 0);
             let seconds: f64 = pieces
                 .chunks(500)
                 .map(|some| {
@@ -154,10 +154,10 @@ fn main() {
                         ends.clear();
                         for piece in some {
                             let is_valid = std::str::from_utf8(piece).is_ok();
-                            cuts.cut(piece, 0..piece.len(), is_valid, &mut ends);
+                            cuts.cut(piece, 0..piece.len(), || is_valid, &mut ends);
                         }
                     }) + {
-                        found += ends.len();
+                        found += ends.as_slice().len();
                         0.0
                     }
                 })

@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use crate::cache::{Ids, Key, Reader};
 use crate::error::Result;
 use crate::hot::{self, Found, HotTier, NO_SECOND};
-use crate::merge::{MergeScratch, SafeCuts};
+use crate::merge::{Ends, MergeScratch, SafeCuts};
 use crate::pretokenize::Window;
 use crate::token::TokenId;
 use crate::tokenizer::{Part, Poll, SpecialPolicy, Tokenizer};
@@ -46,8 +46,10 @@ struct Workspace {
     text: Vec<u8>,
     short: Box<Short>,
     window: Window,
+    /// The numbers of the pre-tokens of the window that are long.
+    long: Vec<u32>,
     /// The ends of the pre-tokens of the window and of the parts that long ones are cut into.
-    cut: Vec<u32>,
+    cut: Ends,
     block: Block,
     merge: MergeScratch,
     /// With the numbers of the caches they stand before; the last one used is the last.
@@ -57,13 +59,26 @@ struct Workspace {
 impl Workspace {
     /// Gives back the room that an uncommonly long pre-token took.
     fn give_up_room(&mut self) {
-        let Self { window, cut, block, merge, .. } = self;
+        let Self { window, long, cut, block, merge, .. } = self;
         merge.give_up_room(MOST_ROOM);
-        for ends in [&mut window.ends, cut, &mut block.merged, &mut block.many_ids, &mut block.ids] {
-            if ends.capacity() > MOST_ROOM {
-                *ends = Vec::new();
+        for numbers in [&mut window.ends, long, &mut block.merged, &mut block.many_ids, &mut block.ids] {
+            if numbers.capacity() > MOST_ROOM {
+                *numbers = Vec::new();
             }
         }
+        if cut.capacity() > MOST_ROOM {
+            *cut = Ends::default();
+        }
+    }
+}
+
+/// Room for a key of each pre-token of a block.
+#[derive(Debug)]
+struct Missing(Box<[Key; BLOCK]>);
+
+impl Default for Missing {
+    fn default() -> Self {
+        Self(bytemuck::zeroed_box())
     }
 }
 
@@ -73,7 +88,7 @@ struct Block {
     /// What the first pass found, and then what the second did.
     found: Box<Found>,
     /// The keys in the cache of those that are not in the hot tier.
-    missing: Vec<Key>,
+    missing: Missing,
     /// Pre-tokens with another number of ids than one or two, in order, and where their ids end in `many_ids`.
     many: Vec<(u32, u32)>,
     many_ids: Vec<TokenId>,
@@ -209,7 +224,7 @@ impl Tokenizer {
             if let Some(count) = self.encode_short(text, workspace) {
                 return sink(workspace.short.ids(count));
             }
-            let Workspace { short, window, cut, block, merge, hot, .. } = workspace;
+            let Workspace { short, window, long, cut, block, merge, hot, .. } = workspace;
             let hot = hot_tier(hot, self.cache().number());
             self.cache().expect(text.len());
             let cuts = self.merge_table().cuts();
@@ -224,11 +239,11 @@ impl Tokenizer {
                     sink(&block.merged)?;
                 }
                 let (ends, whole_ends) = match cuts {
-                    Some(cuts) if any_long(0, &window.ends) => {
-                        cut_long(cuts, &text[window.start..window.end], &window.ends, cut);
-                        (&*cut, Some(&*window.ends))
+                    Some(cuts) if list_long(&window.ends, long) => {
+                        cut_long(cuts, &text[window.start..], &window.ends, long, cut);
+                        (cut.as_slice(), Some(&*window.ends))
                     }
-                    _ => (&window.ends, None),
+                    _ => (&*window.ends, None),
                 };
                 let mut stretch = Stretch { text: &text[window.start..], start: 0, ends, whole_ends };
                 for ends in ends.chunks(BLOCK) {
@@ -301,32 +316,56 @@ impl Tokenizer {
     }
 }
 
-/// Whether any of the pre-tokens from `start` on is long; without a branch, so that it is done by vectors.
-fn any_long(start: u32, ends: &[u32]) -> bool {
-    let first = u32::from(ends.first().is_some_and(|&end| end - start > UNCUT));
-    let is_long = |(&start, &end): (&u32, &u32)| u32::from(end - start > UNCUT);
-    ends.iter().zip(ends.iter().skip(1)).map(is_long).fold(first, std::ops::BitOr::bitor) != 0
+/// Whether any of the pre-tokens is long.
+fn any_long(ends: &[u32]) -> bool {
+    let starts = [0].iter().chain(ends);
+    ends.iter().zip(starts).any(|(end, start)| end - start > UNCUT)
 }
 
-/// Copies `ends`, and adds the safe cuts of the long pre-tokens of `text`.
-fn cut_long(cuts: &SafeCuts, text: &[u8], ends: &[u32], cut: &mut Vec<u32>) {
-    cut.clear();
-    let is_valid = simdutf8::basic::from_utf8(text).is_ok();
-    let mut start = 0;
-    for ends in ends.chunks(16) {
-        if any_long(start, ends) {
-            for &end in ends {
-                if end - start > UNCUT {
-                    cuts.cut(text, start as usize..end as usize, is_valid, cut);
-                }
-                cut.push(end);
-                start = end;
-            }
-        } else {
-            cut.extend_from_slice(ends);
-            start = ends.last().copied().unwrap_or(start);
-        }
+/// Pre-tokens that are looked at together for a long one.
+const TOGETHER: usize = 32;
+
+/// Lists the numbers of the long pre-tokens, and says whether there are any.
+fn list_long(ends: &[u32], long: &mut Vec<u32>) -> bool {
+    long.clear();
+    let mut list = |first: usize, ends: &[u32]| {
+        let is_long = |pair: &[u32]| pair[1] - pair[0] > UNCUT;
+        let numbers = (first as u32..).zip(ends.windows(2));
+        long.extend(numbers.filter(|(_, pair)| is_long(pair)).map(|(number, _)| number));
+    };
+    if let Some(&end) = ends.first() {
+        list(0, &[0, end]);
     }
+    let mut done = 1;
+    while let Some(some) = ends.get(done - 1..).and_then(|ends| ends.first_chunk::<{ TOGETHER + 1 }>()) {
+        // One less than each length: the bits above those of `UNCUT - 1` say whether any is long. Without a branch, it
+        // is done by vectors.
+        let lengths = (0..TOGETHER).map(|at| some[at + 1].wrapping_sub(some[at]).wrapping_sub(1));
+        if lengths.fold(0, |all, length| all | length) >= UNCUT {
+            list(done, some);
+        }
+        done += TOGETHER;
+    }
+    list(done, ends.get(done - 1..).unwrap_or_default());
+    !long.is_empty()
+}
+
+const _: () = assert!(UNCUT.is_power_of_two());
+
+/// Copies `ends`, and adds the safe cuts of the pre-tokens of `text` that are `long`; text may follow.
+fn cut_long(cuts: &SafeCuts, text: &[u8], ends: &[u32], long: &[u32], cut: &mut Ends) {
+    cut.clear();
+    let mut is_valid = None;
+    let mut copied = 0;
+    for number in long.iter().map(|&number| number as usize) {
+        cut.extend(&ends[copied..number]);
+        copied = number;
+        let start = number.checked_sub(1).map_or(0, |before| ends[before]);
+        let all = ends.last().map_or(0, |&end| end as usize);
+        let is_valid = || *is_valid.get_or_insert_with(|| simdutf8::basic::from_utf8(&text[..all]).is_ok());
+        cuts.cut(text, start as usize..ends[number] as usize, is_valid, cut);
+    }
+    cut.extend(&ends[copied..]);
 }
 
 /// A stretch of text, cut into pre-tokens and parts of long ones.
@@ -377,15 +416,13 @@ impl Block {
     #[inline(never)]
     fn find_missing(&mut self, cache: Option<&Reader<'_>>, stretch: &Stretch<'_>) {
         let Self { found, missing, .. } = self;
-        missing.clear();
-        missing.extend(found.misses().iter().map(|&number| {
+        for (&number, key) in found.misses().iter().zip(missing.0.iter_mut()) {
             let (from, end) = stretch.range(number as usize);
-            let key = Key::new(stretch.text, from, end - from);
+            key.set(stretch.text, from, end - from);
             if let Some(cache) = cache {
-                cache.prefetch(&key);
+                cache.prefetch(key);
             }
-            key
-        }));
+        }
     }
 
     /// The second pass.
@@ -400,18 +437,20 @@ impl Block {
     ) {
         self.many.clear();
         self.many_ids.clear();
-        for at in 0..self.missing.len() {
+        for at in 0..self.found.misses().len() {
             let Self { found, missing, known, .. } = self;
-            let number = found.misses()[at] as usize;
-            let count = cache.map_or(0, |cache| cache.get(&missing[at], known));
+            let number = found.misses()[at] as usize % BLOCK;
+            let key = &missing.0[at % BLOCK];
+            let count = cache.map_or(0, |cache| cache.get(key, known));
             if let 1 | 2 = count {
                 let [first, second, ..] = *known;
                 (found.first[number], found.second[number]) = (first, second);
-                hot.insert(&missing[at], found, number, first, second);
+                hot.insert(key, found, number, first, second);
             } else if count == 0 {
                 self.complete_new(tokenizer, stretch, at, hot, merge);
             } else {
-                self.many_ids.extend_from_slice(&self.known[..count]);
+                self.many_ids.extend_from_slice(known);
+                self.many_ids.truncate(self.many_ids.len() + count - known.len());
                 self.many.push((number as u32, self.many_ids.len() as u32));
             }
         }
@@ -428,7 +467,7 @@ impl Block {
         merge: &mut MergeScratch,
     ) {
         let Self { found, missing, many, many_ids, merged, .. } = self;
-        let (key, number) = (&missing[at], found.misses()[at] as usize);
+        let (key, number) = (&missing.0[at], found.misses()[at] as usize);
         let (from, end) = stretch.range(number);
         merged.clear();
         let is_whole = || stretch.is_whole(number);

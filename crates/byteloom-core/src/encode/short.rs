@@ -74,7 +74,7 @@ impl Tokenizer {
     /// it, and returns how many they are.
     pub(super) fn encode_short(&self, text: &[u8], workspace: &mut Workspace) -> Option<usize> {
         let Workspace { short, window, merge, hot, .. } = workspace;
-        if text.len() > SHORT || !self.pretokenizer().fill_whole(text, window) || any_long(0, &window.ends) {
+        if text.len() > SHORT || !self.pretokenizer().fill_whole(text, window) || any_long(&window.ends) {
             return None;
         }
         let hot = hot_tier(hot, self.cache().number());

@@ -15,6 +15,8 @@ use crate::spec::{Alphabet, TokenizerSpec};
 use crate::utf8::unit_len;
 use crate::vocab::Vocabulary;
 
+use super::ends::Ends;
+
 /// The longest character, in bytes.
 const LONGEST: usize = 4;
 /// The filter has this many bits for each pair, so that one test in as many is a false positive.
@@ -27,17 +29,21 @@ const LATELY_BITS: u32 = 13;
 /// The boundaries of characters that no token crosses.
 #[derive(Clone, Debug)]
 pub struct SafeCuts {
-    /// By the two bytes at a boundary: bit `4 * (tail - 1) + head - 1`, a *shape*, for each pair of lengths that occurs
-    /// there.
-    shapes: Box<[[u16; 256]; 256]>,
+    /// By the two bytes at a boundary, as [`beside`] numbers them: bit `4 * (tail - 1) + head - 1`, a *shape*, for each
+    /// pair of lengths that occurs there.
+    shapes: Box<[u16; 1 << 16]>,
+    /// A power of two of words, by the bits of a hash.
     filter: Box<[u32]>,
-    shift: u32,
-    /// The same for two ASCII characters: a bit by the second in the number of the first.
-    ascii: Box<[u128; 128]>,
+}
+
+/// The number of two bytes side by side.
+#[inline]
+fn beside(left: u8, right: u8) -> usize {
+    usize::from(u16::from_le_bytes([left, right]))
 }
 
 /// The shapes that fit between characters of two lengths.
-const fn possible(left: usize, right: usize) -> u16 {
+const fn possible(left: u32, right: u32) -> u16 {
     let heads = (1u16 << right) - 1;
     let mut shapes = 0;
     let mut tail = 0;
@@ -48,28 +54,66 @@ const fn possible(left: usize, right: usize) -> u16 {
     shapes
 }
 
-/// By the shape of two whole characters: the shapes that their parts may have.
-const OF_PARTS: [u16; LONGEST * LONGEST] = {
-    let mut table = [0; LONGEST * LONGEST];
-    let mut shape = 0;
-    while shape < table.len() {
-        table[shape] = possible(shape / LONGEST + 1, shape % LONGEST + 1) & !(1 << shape);
-        shape += 1;
+/// How many bytes a character has, by the upper half of its first one.
+const fn len_of(lead: u32) -> u32 {
+    match lead {
+        0..0xC => 1,
+        0xC..0xE => 2,
+        0xE => 3,
+        _ => 4,
+    }
+}
+
+/// What boundaries between characters of two lengths have.
+#[derive(Clone, Copy)]
+struct Shapes {
+    /// The number of the bit of both whole.
+    whole: u16,
+    /// The shapes of their parts, and that of two ASCII characters, of which the filter knows nothing.
+    others: u16,
+}
+
+/// By the upper halves of the first bytes of two characters.
+static SHAPES: [[Shapes; 16]; 16] = {
+    let mut table = [[Shapes { whole: 0, others: 0 }; 16]; 16];
+    let mut leads = 0;
+    while leads < 256 {
+        let (left, right) = (len_of(leads >> 4), len_of(leads & 15));
+        let whole = 4 * left + right - 5;
+        let others = if whole == 0 { 1 } else { possible(left, right) & !(1 << whole) };
+        table[leads as usize >> 4][leads as usize & 15] = Shapes { whole: whole as u16, others };
+        leads += 1;
     }
     table
 };
 
-/// Up to four bytes as a number, the last one lowest.
+/// By the upper half of the first byte: what a character keeps of four bytes, the first one uppermost.
+static KEPT: [u32; 16] = {
+    let mut kept = [0; 16];
+    let mut lead = 0;
+    while lead < 16 {
+        kept[lead as usize] = u32::MAX << (32 - 8 * len_of(lead));
+        lead += 1;
+    }
+    kept
+};
+
+/// Up to four bytes as a number, the first one uppermost.
 #[inline]
 fn number(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+    let mut four = [0; LONGEST];
+    four[..bytes.len()].copy_from_slice(bytes);
+    u32::from_be_bytes(four)
 }
 
-/// Mixes a pair of parts of characters; the uppermost bits are the best.
+/// Mixes a pair of parts of characters.
 #[inline]
 fn hash(tail: u32, head: u32) -> u32 {
-    (tail.wrapping_mul(0x9E37_79B1) ^ head).wrapping_mul(0x85EB_CA6B)
+    ((u64::from(tail) << 32 | u64::from(head)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> HASH_SHIFT) as u32
 }
+
+/// Above it are the best bits, enough for the filter.
+const HASH_SHIFT: u32 = 64 - MAX_FILTER_BITS;
 
 impl SafeCuts {
     /// The cuts of `spec`; `None` where a lost character could merge under another name.
@@ -83,17 +127,17 @@ impl SafeCuts {
 
     /// The boundaries that no token of `vocab` crosses.
     pub fn new(vocab: &Vocabulary) -> Self {
-        let mut shapes: Box<[[u16; 256]; 256]> = bytemuck::zeroed_box();
+        let mut shapes: Box<[u16; 1 << 16]> = bytemuck::zeroed_box();
         let mut pairs = Vec::new();
         // Most pairs occur many times: those that were met lately are not collected again.
-        let mut lately = vec![None; 1 << LATELY_BITS].into_boxed_slice();
+        let mut lately = vec![None; 1 << LATELY_BITS];
         for (_, token) in vocab.iter() {
             for at in 1..token.len() {
                 // Inside a character, or the token is not one of text: it cannot cross a boundary of two characters.
                 if token[at] & 0xC0 == 0x80 {
                     continue;
                 }
-                let shapes = &mut shapes[usize::from(token[at - 1])][usize::from(token[at])];
+                let shapes = &mut shapes[beside(token[at - 1], token[at])];
                 if token[at - 1] < 0x80 && token[at] < 0x80 {
                     *shapes |= 1;
                     continue;
@@ -102,13 +146,13 @@ impl SafeCuts {
                 while start > 0 && token[start] & 0xC0 == 0x80 {
                     start -= 1;
                 }
-                let end = token.len().min(at + sequence_len(token[at]));
+                let end = token.len().min(at + len_of(u32::from(token[at] >> 4)) as usize);
                 if at - start > LONGEST {
                     continue;
                 }
                 *shapes |= 1 << (4 * (at - start - 1) + end - at - 1);
                 let hash = hash(number(&token[start..at]), number(&token[at..end]));
-                let met = &mut lately[(hash >> (32 - LATELY_BITS)) as usize];
+                let met = &mut lately[hash as usize % (1 << LATELY_BITS)];
                 if *met != Some(hash) {
                     *met = Some(hash);
                     pairs.push(hash);
@@ -120,101 +164,111 @@ impl SafeCuts {
         let wanted = (pairs.len() * BITS_PER_PAIR).max(1).next_power_of_two().ilog2();
         let bits = wanted.clamp(MIN_FILTER_BITS, MAX_FILTER_BITS);
         let mut filter = vec![0u32; 1 << (bits - 5)].into_boxed_slice();
-        let shift = 32 - bits;
         for hash in pairs {
-            let bit = hash >> shift;
-            filter[(bit >> 5) as usize] |= 1 << (bit & 31);
+            let word = (hash >> 5) as usize & (filter.len() - 1);
+            filter[word] |= 1 << (hash & 31);
         }
-        let mut ascii = Box::new([0; 128]);
-        for (first, bits) in ascii.iter_mut().enumerate() {
-            let row = &shapes[first][..128];
-            *bits = row.iter().rev().fold(0, |bits: u128, &shapes| bits << 1 | u128::from(shapes & 1));
-        }
-        Self { shapes, filter, shift, ascii }
+        Self { shapes, filter }
     }
 
+    /// 1 if a token may hold these two side by side, else 0.
     #[inline]
-    fn may_occur(&self, tail: u32, head: u32) -> bool {
-        let bit = hash(tail, head) >> self.shift;
-        self.filter[(bit >> 5) as usize] >> (bit & 31) & 1 != 0
+    fn may_occur(&self, tail: u32, head: u32) -> u32 {
+        let hash = hash(tail, head);
+        self.filter[(hash >> 5) as usize & (self.filter.len() - 1)] >> (hash & 31) & 1
     }
 
-    /// Whether a token may cross the boundary between two characters. Almost always that is decided by a look at whole
-    /// characters, without a branch.
+    /// Odd if a token may cross the boundary between two characters, of which `beside` numbers the bytes. Almost
+    /// always that is decided by a look at whole characters, without a branch.
     #[inline]
-    fn may_cross(&self, left: Character, right: Character) -> bool {
-        let shapes = self.shapes[left.number as usize & 255][right.first as usize];
-        let shape = (4 * left.len + right.len).wrapping_sub(5) as usize % OF_PARTS.len();
-        let is_ascii = shape == 0;
-        let crosses = (shapes >> shape & 1 != 0) & (is_ascii | self.may_occur(left.number, right.number));
-        let of_parts = shapes & OF_PARTS[shape];
+    fn may_cross(&self, left: Character, right: Character, beside: usize) -> u32 {
+        let shapes = self.shapes[beside % self.shapes.len()];
+        let Shapes { whole, others } = SHAPES[left.lead as usize % 16][right.lead as usize % 16];
+        let crosses = u32::from(shapes >> (whole & 15)) & self.may_occur(left.number, right.number);
         // Of boundaries in Chinese and Japanese, one in twenty goes there.
-        crosses || of_parts != 0 && self.may_cross_partly(left, right, of_parts)
+        if shapes & others != 0 {
+            crosses | self.may_cross_otherwise(left, right, shapes & others)
+        } else {
+            crosses
+        }
     }
 
-    /// Whether a token crosses it with parts of the characters, of the lengths that `shapes` names.
+    /// Whether a token crosses it with parts of the characters, of the lengths that `shapes` names, or with two that
+    /// are ASCII.
     #[inline(never)]
-    fn may_cross_partly(&self, left: Character, right: Character, mut shapes: u16) -> bool {
+    fn may_cross_otherwise(&self, left: Character, right: Character, mut shapes: u16) -> u32 {
+        let mut crosses = u32::from(left.lead | right.lead < 8);
         while shapes != 0 {
             let shape = shapes.trailing_zeros();
-            if self.may_occur(left.tail(shape / 4 + 1), right.head(shape % 4 + 1)) {
-                return true;
-            }
+            crosses |= self.may_occur(left.tail(shape / 4 + 1), right.head(shape % 4 + 1));
             shapes &= shapes - 1;
         }
-        false
+        crosses
     }
 
-    /// Appends to `ends` every place inside a piece of `text` that may be cut, ascending; its own end is none of them.
-    /// Where the text is known to be valid UTF-8 that is faster.
+    /// Appends to `cut` every place inside a piece of `text` that may be cut, ascending; its own end is none of them.
+    /// `is_valid` says whether the text is valid UTF-8, which makes it faster, and is not asked where the piece is ASCII.
     #[inline]
-    pub fn cut(&self, text: &[u8], piece: Range<usize>, is_valid: bool, ends: &mut Vec<u32>) {
+    pub fn cut(&self, text: &[u8], piece: Range<usize>, is_valid: impl FnOnce() -> bool, cut: &mut Ends) {
         let Some(bytes) = text.get(piece.clone()) else { return };
         if bytes.is_ascii() {
             for (at, pair) in (piece.start as u32 + 1..).zip(bytes.windows(2)) {
-                if self.ascii[pair[0] as usize & 127] >> (pair[1] & 127) & 1 == 0 {
-                    ends.push(at);
+                if self.shapes[beside(pair[0], pair[1])] & 1 == 0 {
+                    cut.push(at);
                 }
             }
-        } else if is_valid {
-            self.cut_valid(text, piece, ends);
+        } else if is_valid() {
+            self.cut_valid(text, piece, cut);
         } else {
-            self.cut_any(text, piece, ends);
+            self.cut_any(text, piece, cut);
         }
     }
 
     /// Finds where characters begin for a block of bytes at once, so that no step waits for the character before.
-    fn cut_valid(&self, text: &[u8], piece: Range<usize>, ends: &mut Vec<u32>) {
-        let mut left = Character::at(text, piece.start);
-        // The boundary before the first one is none.
-        let mut skip = 1;
-        for block in piece.clone().step_by(BLOCK) {
-            let mut starts = starts(&text[block..piece.end.min(block + BLOCK)]) & !skip;
-            skip = 0;
-            let (mut places, mut found) = ([0; BLOCK], 0);
+    fn cut_valid(&self, text: &[u8], piece: Range<usize>, cut: &mut Ends) {
+        let (mut left, mut left_at) = (Character::at(text, piece.start), piece.start);
+        // Characters that begin up to here are done.
+        let mut at = piece.start;
+        while at + 1 < piece.end
+            && let Some(block) = text.get(at..).and_then(|rest| rest.first_chunk::<{ BLOCK + LONGEST + 1 }>())
+            && let Some(places) = cut.room(BLOCK).first_chunk_mut::<BLOCK>()
+        {
+            let ahead = (piece.end - at - 1).min(BLOCK) as u32;
+            let mut starts = starts(block) & !0 >> (BLOCK as u32 - ahead);
+            if starts != 0 {
+                left_at = at + BLOCK - starts.leading_zeros() as usize;
+            }
+            let mut count = 0;
             while starts != 0 {
-                let at = block + starts.trailing_zeros() as usize;
+                let before = starts.trailing_zeros() as usize;
                 starts &= starts - 1;
-                let right = Character::at(text, at);
-                places[found & (BLOCK - 1)] = at as u32;
-                found += usize::from(!self.may_cross(left, right));
+                let (pair, word) = (block[before..].first_chunk(), block[before + 1..].first_chunk());
+                let right = Character::first_of(word.map_or(0, |word| u32::from_be_bytes(*word)));
+                let beside = pair.map_or(0, |pair| u16::from_le_bytes(*pair).into());
+                places[count % BLOCK] = (at + before) as u32 + 1;
+                count += (self.may_cross(left, right, beside) ^ 1) as usize & 1;
                 left = right;
             }
-            ends.extend_from_slice(&places[..found]);
+            cut.take(count);
+            at += BLOCK;
+        }
+        if at + 1 < piece.end {
+            // Near the end of the text.
+            self.cut_any(text, left_at..piece.end, cut);
         }
     }
 
     /// The same for bytes that may not be valid: boundaries beside those that are not are never cut.
     #[inline(never)]
-    fn cut_any(&self, text: &[u8], piece: Range<usize>, ends: &mut Vec<u32>) {
+    fn cut_any(&self, text: &[u8], piece: Range<usize>, cut: &mut Ends) {
         let (mut at, mut left) = (piece.start, None);
         while at < piece.end {
             let len = unit_len(&text[at..piece.end]);
             let right = (len > 1 || text[at] < 0x80).then(|| Character::at(text, at));
             if let (Some(left), Some(right)) = (left, right)
-                && !self.may_cross(left, right)
+                && self.may_cross(left, right, beside(text[at - 1], text[at])) & 1 == 0
             {
-                ends.push(at as u32);
+                cut.push(at as u32);
             }
             (left, at) = (right, at + len);
         }
@@ -224,63 +278,89 @@ impl SafeCuts {
 /// Bytes that are looked at together.
 const BLOCK: usize = 64;
 
-/// One bit for each byte of up to 64 that begins a character.
+/// One bit for each of 64 bytes of `block` behind the first: whether a character begins there.
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "a fifth of the instructions")]
 #[inline]
-fn starts(block: &[u8]) -> u64 {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    let mut starts = 0;
-    for (bytes, at) in block.chunks(8).zip((0..).step_by(8)) {
-        let mut word = [0x80; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        let word = u64::from_le_bytes(word);
-        let continues = (word & !(word << 1)) >> 7 & EACH;
-        // Moves the lowest bit of each byte together.
-        starts |= ((continues ^ EACH).wrapping_mul(0x0102_0408_1020_4080) >> 56) << at;
-    }
-    starts
+fn starts(block: &[u8; BLOCK + LONGEST + 1]) -> u64 {
+    // SAFETY: every x86-64 processor has SSE2.
+    unsafe { starts_by_sse2(block) }
 }
 
-/// A character: its bytes as a number, the last one lowest, how many they are, and the first one.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "sse2")]
+fn starts_by_sse2(block: &[u8; BLOCK + LONGEST + 1]) -> u64 {
+    use std::arch::x86_64::{__m128i, _mm_cmpgt_epi8, _mm_movemask_epi8, _mm_set1_epi8};
+    let (quarters, _) = block[1..].as_chunks::<16>();
+    quarters.iter().rev().fold(0, |bits, bytes| {
+        let bytes: __m128i = bytemuck::cast(*bytes);
+        // As signed numbers, bytes that continue a character are the lowest.
+        let begins = _mm_movemask_epi8(_mm_cmpgt_epi8(bytes, _mm_set1_epi8(-0x41)));
+        bits << 16 | u64::from(begins.cast_unsigned())
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+use starts_plainly as starts;
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn starts_plainly(block: &[u8; BLOCK + LONGEST + 1]) -> u64 {
+    let begins = |byte: u8| u64::from(byte & 0xC0 != 0x80);
+    block[1..=BLOCK].iter().rev().fold(0, |bits, &byte| bits << 1 | begins(byte))
+}
+
+/// A character: its bytes as a number, the first one uppermost, and the upper half of that.
 #[derive(Clone, Copy, Debug)]
 struct Character {
     number: u32,
-    len: u32,
-    first: u8,
+    lead: u32,
 }
 
 impl Character {
+    /// The one whose bytes come first in `word`.
+    #[inline]
+    fn first_of(word: u32) -> Self {
+        let lead = word >> 28;
+        Self { number: word & KEPT[lead as usize], lead }
+    }
+
     /// The valid one that begins at a place of `text`.
     #[inline]
     fn at(text: &[u8], at: usize) -> Self {
         let rest = text.get(at..).unwrap_or_default();
-        let word = match rest.first_chunk() {
-            Some(four) => u32::from_be_bytes(*four),
-            None => number(rest) << ((8 * (LONGEST - rest.len())) & 31),
-        };
-        // By the upper half of its first byte.
-        let len = (0x4322_1111_1111_1111_u64 >> (word >> 28 << 2)) as u32 & 7;
-        Self { number: word >> (32 - 8 * len), len, first: (word >> 24) as u8 }
+        Self::first_of(rest.first_chunk().map_or_else(|| number(rest), |four| u32::from_be_bytes(*four)))
     }
 
-    /// Its last bytes.
+    fn len(self) -> u32 {
+        len_of(self.lead)
+    }
+
+    /// Its last bytes, as a number like that of a character.
     #[inline]
     fn tail(self, bytes: u32) -> u32 {
-        self.number & u32::MAX >> (32 - 8 * bytes)
+        self.number << (8 * (self.len() - bytes))
     }
 
     /// Its first bytes.
     #[inline]
     fn head(self, bytes: u32) -> u32 {
-        self.number >> (8 * (self.len - bytes))
+        self.number & u32::MAX << (32 - 8 * bytes)
     }
 }
 
-/// The length of the character that begins with `lead`.
-fn sequence_len(lead: u8) -> usize {
-    match lead {
-        0..0xC0 => 1,
-        0xC0..0xE0 => 2,
-        0xE0..0xF0 => 3,
-        _ => 4,
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn characters_begin_where_they_do(block in prop::array::uniform32(any::<u8>()), at in 0..37_usize) {
+            let mut bytes = [0xE4; BLOCK + LONGEST + 1];
+            bytes[at..at + 32].copy_from_slice(&block);
+            prop_assert_eq!(starts(&bytes), starts_plainly(&bytes));
+        }
     }
 }

@@ -17,6 +17,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod cuts;
+mod ends;
 mod greedy;
 mod long;
 mod pairs;
@@ -37,6 +38,7 @@ use crate::spec::{Alphabet, TokenizerSpec};
 use crate::token::{Rank, TokenId};
 use crate::utf8::unit_len;
 pub use cuts::SafeCuts;
+pub use ends::Ends;
 use greedy::Greedy;
 use long::{Heap, Windows};
 use pairs::{NONE, Symbol};

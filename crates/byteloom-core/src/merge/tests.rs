@@ -1,5 +1,7 @@
 //! Every way to merge follows the rule.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -60,6 +62,15 @@ fn start(piece: &[u8], spec: &TokenizerSpec) -> Vec<TokenId> {
     ids
 }
 
+/// Where a piece of a text may be cut, whether the text ends soon, where blocks do not fit, or not.
+fn cut(cuts: &SafeCuts, text: &[u8], piece: Range<usize>, is_valid: bool) -> Vec<u32> {
+    let (mut ends, mut by_blocks) = (Ends::default(), Ends::default());
+    cuts.cut(text, piece.clone(), || is_valid, &mut ends);
+    cuts.cut(&[text, &[b'.'; 80]].concat(), piece, || is_valid, &mut by_blocks);
+    assert_eq!(ends.as_slice(), by_blocks.as_slice(), "{:?}", text.escape_ascii().to_string());
+    ends.as_slice().to_vec()
+}
+
 /// Every way to merge gives what the rule gives, and so do the parts between cuts.
 fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Result<(), TestCaseError> {
     let table = MergeTable::new(spec).unwrap();
@@ -77,17 +88,13 @@ fn check(piece: &[u8], spec: &TokenizerSpec, window: usize) -> std::result::Resu
         table.merge_by(path, piece, length_of, scratch, &mut ids);
         prop_assert_eq!(&ids, &expected, "{:?}", path);
         if let Some(cuts) = table.cuts() {
-            let (mut ids, mut ends, mut from) = (vec![], vec![], 0);
+            let (mut ids, mut from) = (vec![], 0);
             // What stands around the piece does not matter.
             let text = [b"before ", piece, "后面".as_bytes()].concat();
-            cuts.cut(&text, 7..7 + piece.len(), false, &mut ends);
+            let ends = cut(cuts, &text, 7..7 + piece.len(), false);
             if std::str::from_utf8(piece).is_ok() {
-                let mut faster = vec![];
-                cuts.cut(&text, 7..7 + piece.len(), true, &mut faster);
-                prop_assert_eq!(&faster, &ends);
-                faster.clear();
-                cuts.cut(&text[..7 + piece.len()], 7..7 + piece.len(), true, &mut faster);
-                prop_assert_eq!(&faster, &ends);
+                prop_assert_eq!(&cut(cuts, &text, 7..7 + piece.len(), true), &ends);
+                prop_assert_eq!(&cut(cuts, &text[..7 + piece.len()], 7..7 + piece.len(), true), &ends);
             }
             prop_assert!(
                 ends.is_sorted() && ends.iter().all(|&end| (8..piece.len() as u32 + 7).contains(&end))
@@ -330,7 +337,7 @@ fn published(name: &str) -> Option<(TokenizerSpec, String)> {
 
 #[test]
 fn no_token_is_cut() {
-    // Pairs of characters whose hash is 0, among others.
+    // Characters of one to four bytes side by side.
     let joined = ["\u{9230}\u{2C70}", "\u{2AEA0}\u{20A20}", "漢字", "é\u{300}", "aé", "日a"];
     for text in joined {
         let bytes = text.as_bytes();
@@ -350,17 +357,16 @@ fn no_token_is_cut() {
         let cuts = SafeCuts::new(&spec.vocab);
         for (_, token) in spec.vocab.iter() {
             for is_valid in [false, std::str::from_utf8(token).is_ok()] {
-                let mut ends = vec![];
-                cuts.cut(token, 0..token.len(), is_valid, &mut ends);
+                let ends = cut(&cuts, token, 0..token.len(), is_valid);
                 assert!(ends.is_empty(), "{text} {ends:?}");
             }
         }
     }
     for name in ["cl100k_base", "o200k_base", "llama3", "qwen3"] {
         let Some((spec, _)) = published(name) else { continue };
-        let (cuts, mut ends) = (SafeCuts::new(&spec.vocab), vec![]);
+        let cuts = SafeCuts::new(&spec.vocab);
         for (_, token) in spec.vocab.iter() {
-            cuts.cut(token, 0..token.len(), std::str::from_utf8(token).is_ok(), &mut ends);
+            let ends = cut(&cuts, token, 0..token.len(), std::str::from_utf8(token).is_ok());
             assert!(ends.is_empty(), "{name} {token:?}");
         }
     }
@@ -409,10 +415,10 @@ fn published_vocabularies_follow_the_rule() {
             let (mut expected, mut made) = (vec![], vec![]);
             table.merge_by(Path::Plain, piece, length, scratch, &mut expected);
             for path in [Path::best(), Path::Portable] {
-                let (mut ids, mut parts, mut ends, mut from) = (vec![], vec![], vec![], 0);
+                let (mut ids, mut parts, mut from) = (vec![], vec![], 0);
                 table.merge_by(path, piece, length, scratch, &mut ids);
                 assert_eq!(ids, expected, "{name} {path:?} {:?}", piece.escape_ascii().to_string());
-                cuts.cut(piece, 0..piece.len(), std::str::from_utf8(piece).is_ok(), &mut ends);
+                let ends = cut(cuts, piece, 0..piece.len(), std::str::from_utf8(piece).is_ok());
                 for end in ends.iter().map(|&end| end as usize).chain([piece.len()]) {
                     table.merge_by(path, &piece[from..end], length, scratch, &mut parts);
                     from = end;
