@@ -511,3 +511,30 @@ impl Block {
         self.written = hot.emit(found, from, count, ids, at);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_pretokens_are_listed_wherever_they_stand() {
+        for count in 0..=70_usize {
+            for long in 0..=count {
+                for length in [0, 15, 16, 17, 300] {
+                    let mut end = 0;
+                    let ends: Vec<u32> = (0..count)
+                        .map(|number| {
+                            end += if number == long { length } else { 1 + number as u32 % 16 };
+                            end
+                        })
+                        .collect();
+                    let expected = (long < count && length > UNCUT).then_some(long as u32);
+                    let mut listed = vec![7];
+                    assert_eq!(list_long(&ends, &mut listed), expected.is_some());
+                    assert_eq!(listed, Vec::from_iter(expected), "{count} {long} {length}");
+                    assert_eq!(any_long(&ends), expected.is_some());
+                }
+            }
+        }
+    }
+}

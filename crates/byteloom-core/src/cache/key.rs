@@ -7,7 +7,8 @@ pub(super) const KEY_WORDS: usize = MAX_KEY / 8;
 /// A pre-token as it is looked up.
 #[derive(Clone, Copy, Debug, bytemuck::Zeroable)]
 pub struct Key {
-    /// Behind the bytes of a short one, anything: only [`Self::word_count`] of them count, and two at least.
+    /// Its bytes, and zeros behind them; of one of at most 16 bytes only the first two are set, and the others are of
+    /// an earlier key.
     pub(super) words: [u64; KEY_WORDS],
     pub(super) len: u64,
     pub(super) hash: u64,

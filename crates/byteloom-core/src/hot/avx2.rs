@@ -99,18 +99,19 @@ fn look_up_by_aes(tier: &HotTier, text: &[u8], start: u32, ends: &[u32], found: 
         let farthest = measure(&mut chunk, starts, ends) as usize;
         // Beyond `near`, sixteen bytes cannot be read.
         if text.len().checked_sub(16).is_some_and(|near| farthest <= near) {
-            // SAFETY: sixteen bytes from any of the starts are inside the text.
+            // SAFETY: sixteen bytes from any of the starts are inside the text, and the chunk was measured.
             unsafe { make_keys(&mut chunk, text, starts) };
         } else {
             let copy: [[u8; 16]; CHUNK] = std::array::from_fn(|at| sixteen(text, starts[at] as usize));
             let starts: [u32; CHUNK] = std::array::from_fn(|at| 16 * at as u32);
-            // SAFETY: the starts are now the places of sixteen bytes each in the copy.
+            // SAFETY: the starts are now the places of sixteen bytes each in the copy; the chunk was measured.
             unsafe { make_keys(&mut chunk, copy.as_flattened(), &starts) };
         }
         found.places[base..base + CHUNK].copy_from_slice(&chunk.places);
         let (mut same, mut two) = (0, 0);
         for (eight, number) in (0..count.div_ceil(8)).zip((base..).step_by(8)) {
-            let (same_here, two_here) = compare(tier, &chunk, eight, number, found);
+            // SAFETY: the keys of the chunk were made.
+            let (same_here, two_here) = unsafe { compare(tier, &chunk, eight, number, found) };
             same |= u64::from(same_here) << (8 * eight);
             two |= u64::from(two_here) << (8 * eight);
         }
@@ -148,10 +149,10 @@ fn measure(chunk: &mut Chunk, starts: &[u32; CHUNK], ends: &[u32; CHUNK]) -> u32
     bytemuck::cast::<_, [u32; 8]>(farthest).into_iter().fold(0, u32::max)
 }
 
-/// Makes the keys of a chunk, and their hashes.
+/// Makes the keys of a chunk, and finds the places of their slots.
 ///
 /// # Safety
-/// Sixteen bytes from each of the starts on must be inside `text`.
+/// Sixteen bytes from each of the starts on must be inside `text`, and `kept` must be as [`measure`] leaves it.
 #[inline]
 #[target_feature(enable = "avx2,aes")]
 unsafe fn make_keys(chunk: &mut Chunk, text: &[u8], starts: &[u32; CHUNK]) {
@@ -227,15 +228,24 @@ pub(super) fn hash_of(_: &HotTier, kept: u128) -> u32 {
 }
 
 /// Compares eight slots with their keys and takes their ids; as bits, which are the same, and which have a second id.
+///
+/// # Safety
+/// The places must be those that [`make_keys`] leaves.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn compare(tier: &HotTier, chunk: &Chunk, eight: usize, number: usize, found: &mut Found) -> (u32, u32) {
+unsafe fn compare(
+    tier: &HotTier,
+    chunk: &Chunk,
+    eight: usize,
+    number: usize,
+    found: &mut Found,
+) -> (u32, u32) {
     let places = &chunk.places[8 * eight..8 * eight + 8];
     let keys = &chunk.keys[eight];
     let mut rows = [_mm256_setzero_si256(); 4];
     let slots: *const __m128i = tier.slots.as_ptr().cast();
     for at in 0..4 {
-        // SAFETY: `make_keys` leaves no place that is not the first byte of a slot.
+        // SAFETY: as the caller promises, each place is that of the first byte of a slot.
         let [low, high] = [places[at], places[at + 4]]
             .map(|place| unsafe { _mm_load_si128(slots.byte_add(place as usize)) });
         let slots = _mm256_set_m128i(high, low);

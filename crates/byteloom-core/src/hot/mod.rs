@@ -75,7 +75,7 @@ pub(crate) struct Found {
     pub(crate) first: [TokenId; GROUP],
     /// For each pre-token its second id, or [`NO_SECOND`].
     pub(crate) second: [TokenId; GROUP],
-    /// For each pre-token what its place comes from.
+    /// For each pre-token the place of its slot in bytes, or a hash of which [`PLACE`] cuts it.
     places: [u32; GROUP],
     /// The numbers of those that the tier does not hold, `missing` of them, and room to write eight at a time.
     misses: [u16; GROUP + 8],
@@ -96,7 +96,7 @@ impl Found {
     }
 }
 
-/// The number of the slot, from what its place in bytes is cut from.
+/// The number of a slot, from a hash or from its place in bytes.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one instruction")]
 fn place_of(hash: u32) -> usize {

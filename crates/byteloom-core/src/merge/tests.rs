@@ -1,5 +1,6 @@
 //! Every way to merge follows the rule.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use proptest::prelude::*;
@@ -325,6 +326,30 @@ fn faulty_merges_are_refused() {
     let pieces: Vec<Vec<u8>> = bytes().into_iter().chain([b"ab".to_vec()]).collect();
     let vocab = Vocabulary::new((0..).zip(&pieces)).unwrap();
     assert!(table(&vocab, &[(97, 98), (97, 98)]).unwrap_err().to_string().contains("merge 1 "));
+}
+
+proptest! {
+    /// Pieces of several blocks, at any place, near the end of their text or not.
+    #[test]
+    fn valid_text_is_cut_as_any_text_is(
+        parts in prop::collection::vec(prop::sample::select(vec!["a", "b ", "é", "ж", "日", "本", "語", "\u{2AEA0}", "😀"]), 0..120),
+        before in "[ab]{0,9}",
+        behind in 0..80_usize,
+        merges in prop::collection::vec((0..9_usize, 0..9_usize), 0..40),
+    ) {
+        let characters = ["a", "b", " ", "é", "ж", "日", "本", "語", "😀"];
+        let single = (0..=255_u8).map(|byte| vec![byte]);
+        let pairs: HashSet<Vec<u8>> =
+            merges.iter().map(|&(left, right)| [characters[left], characters[right]].concat().into_bytes()).collect();
+        // Tokens that begin or end inside a character too.
+        let parts_of = pairs.iter().flat_map(|pair| [&pair[1..], &pair[..pair.len() - 1]]).map(<[u8]>::to_vec);
+        let tokens: HashSet<Vec<u8>> = parts_of.chain(pairs.iter().cloned()).filter(|token| token.len() > 1).collect();
+        let vocab = Vocabulary::new((0..).zip(single.chain(tokens))).unwrap();
+        let (cuts, piece) = (SafeCuts::new(&vocab), parts.concat());
+        let text = [before.as_bytes(), piece.as_bytes(), &vec![b'.'; behind]].concat();
+        let range = before.len()..before.len() + piece.len();
+        prop_assert_eq!(cut(&cuts, &text, range.clone(), true), cut(&cuts, &text, range, false));
+    }
 }
 
 /// A published vocabulary, where the test data are there.

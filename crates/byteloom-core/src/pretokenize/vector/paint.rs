@@ -115,3 +115,22 @@ fn flags_of_any(text: &[u8], at: usize) -> (u8, usize) {
     let (scalar, length) = scalar(text, at);
     (flags(scalar), length)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_characters_are_told_as_all_are() {
+        let edges = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF];
+        for lead in 0x80..=0xFF {
+            for (second, third) in (0..=0xFF).flat_map(|second| edges.map(|third| (second, third))) {
+                for fourth in [b'a', 0x80] {
+                    let bytes = [b'a', lead, second, third, fourth];
+                    assert_eq!(flags_at(&bytes, 1), flags_of_any(&bytes, 1), "{bytes:X?}");
+                    assert_eq!(flags_at(&bytes[..3], 1), flags_of_any(&bytes[..3], 1), "{:X?}", &bytes[..3]);
+                }
+            }
+        }
+    }
+}
