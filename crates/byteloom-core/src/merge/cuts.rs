@@ -109,7 +109,8 @@ fn number(bytes: &[u8]) -> u32 {
 /// Mixes a pair of parts of characters.
 #[inline]
 fn hash(tail: u32, head: u32) -> u32 {
-    // Most are of three bytes, and then none of these meet; low bits reach more of a product.
+    // Low bits reach more of a product. Parts of up to three bytes do not overlap here; fourth bytes do, which costs
+    // only places to cut.
     let pair = u64::from(tail) << 16 ^ u64::from(head.rotate_right(8));
     (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> HASH_SHIFT) as u32
 }
@@ -195,8 +196,8 @@ impl SafeCuts {
         }
     }
 
-    /// Whether a token crosses it with parts of the characters, of the lengths that `shapes` names, or with two that
-    /// are ASCII.
+    /// 1 if a token may cross it with parts of the characters, of the lengths that `shapes` names, or both are ASCII;
+    /// else 0.
     #[inline(never)]
     fn may_cross_otherwise(&self, left: Character, right: Character, mut shapes: u16) -> u32 {
         let mut crosses = u32::from(left.lead | right.lead < 8);
